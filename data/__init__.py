@@ -1,0 +1,1 @@
+"""Data files only; see LICENCES.md."""

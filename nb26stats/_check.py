@@ -1,0 +1,145 @@
+"""Argument checks: each returns the clean value or raises one sentence that says what is right.
+
+Whole numbers may arrive as doubles (R writes ``2`` for two), so ``2.0`` counts as 2; booleans do
+not count as numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+R_NA_INTEGER = -2147483648
+
+
+def _kind(value: object) -> str:
+    return f"{value!r} ({type(value).__name__})" if len(repr(value)) < 80 else type(value).__name__
+
+
+def as_int(
+    value: object, name: str, *, minimum: int | None = None, maximum: int | None = None
+) -> int:
+    """Return ``value`` as an int; floats must be integral, booleans are refused."""
+    out: int | None = None
+    if not _is_bool(value):
+        if isinstance(value, numbers.Integral):
+            out = int(value)
+        elif isinstance(value, numbers.Real) and float(value).is_integer():
+            out = int(value)
+    if out is None:
+        hint = ""
+        if isinstance(value, numbers.Real) and not _is_bool(value) and math.isfinite(float(value)):
+            hint = f"; in R write {math.floor(float(value))}L"
+        raise TypeError(f"{name} must be a whole number, got {_kind(value)}{hint}")
+    if out == R_NA_INTEGER:
+        raise ValueError(
+            f"{name}={out} looks like R's NA_integer_; give a value or leave the argument out"
+        )
+    if minimum is not None and out < minimum or maximum is not None and out > maximum:
+        raise ValueError(f"{name}={out} must {_range(minimum, maximum)}")
+    return out
+
+
+def as_float(
+    value: object,
+    name: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    above: float | None = None,
+) -> float:
+    """Return ``value`` as a finite float inside ``[minimum, maximum]`` (and ``> above``)."""
+    if _is_bool(value) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, got {_kind(value)}")
+    out = float(value)
+    if not math.isfinite(out):
+        raise ValueError(f"{name}={out} must be finite")
+    if above is not None and not out > above:
+        raise ValueError(f"{name}={out:g} must be greater than {above:g}")
+    if minimum is not None and out < minimum or maximum is not None and out > maximum:
+        raise ValueError(f"{name}={out:g} must {_range(minimum, maximum)}")
+    return out
+
+
+def as_prob(value: object, name: str) -> float:
+    """Return a float strictly between 0 and 1."""
+    out = as_float(value, name)
+    if not 0.0 < out < 1.0:
+        raise ValueError(f"{name}={out:g} must lie strictly between 0 and 1")
+    return out
+
+
+def as_bool(value: object, name: str) -> bool:
+    """Return a bool; only True/False (Python or NumPy) are accepted."""
+    if not _is_bool(value):
+        raise TypeError(f"{name} must be True or False, got {_kind(value)}")
+    return bool(value)
+
+
+def as_choice(value: object, name: str, choices: Iterable[str]) -> str:
+    """Return ``value`` if it is one of the strings ``choices``."""
+    allowed = list(choices)
+    if isinstance(value, str) and value in allowed:
+        return value
+    listed = ", ".join(repr(c) for c in allowed)
+    error = ValueError if isinstance(value, str) else TypeError
+    raise error(f"{name}={_kind(value) if error is TypeError else repr(value)} must be one of {listed}")
+
+
+def as_text(value: object, name: str) -> str:
+    """Return ``value`` if it is a non-empty string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text, got {_kind(value)}")
+    if not value:
+        raise ValueError(f"{name} must not be empty")
+    return value
+
+
+def as_vector(value: object, name: str) -> NDArray[np.float64]:
+    """Return a 1-D C-contiguous float64 copy or view; a scalar becomes a length-1 vector."""
+    import numpy as np
+
+    try:
+        out = np.asarray(value)
+    except ValueError as err:
+        raise ValueError(f"{name} must be a flat sequence of numbers, got a ragged one") from err
+    if out.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold real numbers, got {_contents(value, out)}")
+    if out.dtype.kind == "i" and out.size and bool(np.any(out == R_NA_INTEGER)):
+        raise ValueError(f"{name} holds {R_NA_INTEGER}, R's NA_integer_; use NA_real_ or drop it")
+    if out.ndim > 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {out.shape}")
+    return np.ascontiguousarray(np.atleast_1d(out), dtype=np.float64)
+
+
+def as_list(value: object, name: str) -> list[Any]:
+    """Return a list; text and scalars become a one-element list (R drops length-1 vectors)."""
+    if value is None:
+        raise TypeError(f"{name} must not be None")
+    if isinstance(value, (str, bytes, numbers.Number)) or not isinstance(value, Iterable):
+        return [value]
+    return list(value)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+
+
+def _range(minimum: float | None, maximum: float | None) -> str:
+    if minimum is None:
+        return f"be at most {maximum:g}"
+    if maximum is None:
+        return f"be at least {minimum:g}"
+    return f"lie in [{minimum:g}, {maximum:g}]"
+
+
+def _contents(value: object, array: NDArray[Any]) -> str:
+    if array.dtype.kind == "O":
+        return f"a {type(value).__name__} of mixed or missing values"
+    return f"{array.dtype.name} values"

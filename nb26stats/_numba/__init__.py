@@ -1,0 +1,1 @@
+"""Numba kernels: loops over ragged integer data, on plain arrays."""

@@ -1,0 +1,7 @@
+"""For R users: plain forms of results."""
+
+from __future__ import annotations
+
+from .._results import to_r
+
+__all__ = ["to_r"]
