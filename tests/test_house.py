@@ -1,0 +1,223 @@
+"""The plan of the house, as checks: who imports whom, one name per idea, docs that run."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import nb26stats
+
+PACKAGE = Path(nb26stats.__file__).parent
+CSRC = Path(__file__).parent.parent / "csrc"
+
+HELPERS = {
+    "_check",
+    "_dispatch",
+    "_numba",
+    "_progress",
+    "_results",
+    "_seed",
+    "_version",
+    "_warnings",
+}
+METHODS = {"streaming"}
+# room -> rooms it may import, at module level or inside functions
+MAY_IMPORT = {
+    **{helper: HELPERS for helper in HELPERS},
+    **{method: HELPERS | {method, "plotting"} for method in METHODS},
+    "nwb": HELPERS | {"nwb", "plotting"},
+    "plotting": HELPERS | {"plotting"},
+    "datasets": HELPERS | {"datasets", "nwb"},
+    "r": HELPERS | {"r"},
+    "report": HELPERS | METHODS | {"nwb", "plotting", "datasets", "report"},
+    "__main__": HELPERS | METHODS | {"nwb", "plotting", "datasets", "report", "__main__"},
+}
+
+
+def _imports(path: Path) -> set[tuple[str, bool]]:
+    """Rooms of the package that a module imports, and whether only for type checkers."""
+    module = "nb26stats." + ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    package = module.rsplit(".", 1)[0] if path.name != "__init__.py" else module[: -len(".__init__")]
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        id(sub)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for sub in ast.walk(node)
+    }
+    out = set()
+    for node in ast.walk(tree):
+        targets: list[str] = []
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                base = ".".join([*parts[: len(parts) - node.level + 1], *filter(None, [base])])
+            targets = [base] if base != "nb26stats" else [f"{base}.{a.name}" for a in node.names]
+        for target in targets:
+            if target.startswith("nb26stats."):
+                out.add((target.split(".")[1], id(node) in typing_only))
+    return out
+
+
+def _modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", _modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rooms_import_only_what_the_plan_allows(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if room in ("__init__", "data"):
+        return
+    assert room in MAY_IMPORT, f"{room} has no place in the plan"
+    for target, typing_only in _imports(path):
+        assert typing_only or target in MAY_IMPORT[room], f"{path} imports {target}"
+
+
+def test_only_dispatch_imports_the_extensions() -> None:
+    for path in _modules():
+        if path.name != "_dispatch.py":
+            assert not re.search(r"import _(core|cuda)\b|nb26stats\._(core|cuda)\b", path.read_text())
+
+
+def _sources(*patterns: str) -> list[Path]:
+    return sorted(p for pattern in patterns for p in CSRC.glob(pattern))
+
+
+def test_native_rooms_include_only_what_the_plan_allows() -> None:
+    every = _sources("**/*.hpp", "**/*.cpp", "**/*.cu")
+    assert len(every) > 10
+    for path in every:
+        text = path.read_text()
+        room = path.parent.name
+        includes = re.findall(r'#include\s+[<"]([^>"]+)[>"]', text)
+        assert room == "bind" or not any("pybind11" in i for i in includes), path
+        assert room == "cpu" or ("omp.h" not in includes and "#pragma omp" not in text), path
+        if any(i.startswith("cuda") for i in includes):
+            assert room == "cuda" or path.name == "hd.hpp", path
+        if room == "bind":
+            own = [i for i in includes if i.startswith("nb26/")]
+            # the tools' own bindings have no kernel behind them, so they name the tools
+            assert path.name.endswith("_tools.cpp") or all(i.endswith("_api.hpp") for i in own), path
+
+
+def _public() -> list[tuple[str, object]]:
+    """Every public name of the package and its rooms, once."""
+    found: dict[int, tuple[str, object]] = {}
+    for name in nb26stats.__all__:
+        value = getattr(nb26stats, name)
+        if inspect.ismodule(value):
+            for inner in value.__all__:
+                member = getattr(value, inner)
+                found.setdefault(id(member), (f"{name}.{inner}", member))
+        elif not isinstance(value, str):
+            found.setdefault(id(value), (name, value))
+    return sorted(found.values(), key=lambda pair: pair[0])
+
+
+def _callables() -> list[tuple[str, object]]:
+    out = []
+    for name, value in _public():
+        if inspect.isclass(value):
+            if not issubclass(value, BaseException):
+                out.append((name, value))
+                out += [
+                    (f"{name}.{attr}", member)
+                    for attr, member in inspect.getmembers(value, inspect.isroutine)
+                    if not attr.startswith("_")
+                    and (getattr(member, "__module__", None) or "").startswith("nb26stats")
+                ]
+        elif callable(value):
+            out.append((name, value))
+    return out
+
+
+PARAMETERS = {
+    line.split(":")[0].strip(): line.split(":")[1].strip()
+    for line in (Path(__file__).parent / "parameters.txt").read_text().splitlines()
+    if ":" in line
+}
+
+
+def test_one_idea_has_one_parameter_name() -> None:
+    used: dict[str, list[str]] = {}
+    for name, value in _callables():
+        for parameter in inspect.signature(value).parameters.values():  # type: ignore[arg-type]
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                used.setdefault(parameter.name, []).append(name)
+    used.pop("self", None)
+    unlisted = {p: names for p, names in used.items() if p not in PARAMETERS}
+    assert not unlisted, f"parameters missing from parameters.txt: {unlisted}"
+    assert not set(PARAMETERS) - set(used), "parameters.txt lists names nobody uses"
+
+
+def test_parameter_names_work_in_r() -> None:
+    import keyword
+
+    for name in PARAMETERS:
+        assert not keyword.iskeyword(name)
+        assert not name.startswith("_")
+
+
+@pytest.mark.parametrize(("name", "value"), _callables(), ids=[n for n, _ in _callables()])
+def test_public_names_are_documented(name: str, value: object) -> None:
+    doc = inspect.getdoc(value) or ""
+    assert doc, f"{name} has no docstring"
+    try:
+        parameters = inspect.signature(value).parameters.values()  # type: ignore[arg-type]
+    except ValueError:
+        return
+    missing = [
+        p.name
+        for p in parameters
+        if p.name not in ("self", "cls", "y") and not re.search(rf"(?<!\w){p.name}\b", doc)
+    ]
+    if inspect.isclass(value) and any(hasattr(value, a) for a in ("__dataclass_fields__",)):
+        missing = [m for m in missing if m not in doc]
+    assert not missing, f"the docstring of {name} does not mention {missing}"
+
+
+def _walk() -> list[str]:
+    return sorted(
+        m.name
+        for m in pkgutil.walk_packages([str(PACKAGE)], "nb26stats.")
+        if not m.name.rsplit(".", 1)[1].startswith(("_core", "_cuda", "__main__"))
+        and ".data" not in m.name
+    )
+
+
+@pytest.mark.parametrize("module", _walk())
+def test_docstring_examples_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(
+        importlib.import_module(module),
+        optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
+    )
+    assert result.failed == 0
+
+
+def test_every_public_function_has_an_executed_example() -> None:
+    bare = [
+        name
+        for name, value in _public()
+        if callable(value)
+        and not (inspect.isclass(value) and issubclass(value, BaseException))
+        and ">>>" not in (inspect.getdoc(value) or "")
+    ]
+    assert not bare, f"no example in the docstring of {bare}"
+
+
+def test_sources_name_no_place_or_leftover() -> None:
+    # built from pieces so that this file does not contain what it looks for
+    leak = re.compile("|".join(["/wo" + "rk/", "/ro" + "ot/", "TO" + "DO", "FIX" + "ME"]))
+    for path in [*_modules(), *_sources("**/*.hpp", "**/*.cpp", "**/*.cu")]:
+        assert not leak.search(path.read_text()), path
