@@ -40,8 +40,8 @@ inline int isa_level() { return isa_state().load(std::memory_order_relaxed); }
 inline void isa_force(int level) {
   const int most = isa_supported();
   if (level < 0 || level > most) {
-    throw std::invalid_argument("isa level=" + std::to_string(level) +
-                                " must lie in [0, " + std::to_string(most) + "] on this machine");
+    throw std::invalid_argument("isa level=" + std::to_string(level) + " must lie in [0, " +
+                                std::to_string(most) + "] on this machine");
   }
   isa_state().store(level, std::memory_order_relaxed);
 }
@@ -50,17 +50,16 @@ inline void isa_force(int level) {
 
 #if defined(__x86_64__)
 #define NB26_TARGET_1 __attribute__((target("avx2,fma,bmi2")))
-#define NB26_TARGET_2 \
-  __attribute__((target("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl")))
+#define NB26_TARGET_2 __attribute__((target("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl")))
 #else
 #define NB26_TARGET_1
 #define NB26_TARGET_2
 #endif
 
 // name: the function defined here; body: the always_inline function it runs.
-#define NB26_ISA_TABLE(name, body, parameters, arguments)                                        \
-  static void name##_0 parameters { body arguments; }                                            \
-  NB26_TARGET_1 static void name##_1 parameters { body arguments; }                              \
-  NB26_TARGET_2 static void name##_2 parameters { body arguments; }                              \
-  static void(*const name##_levels[3]) parameters = {name##_0, name##_1, name##_2};              \
+#define NB26_ISA_TABLE(name, body, parameters, arguments)                           \
+  static void name##_0 parameters { body arguments; }                               \
+  NB26_TARGET_1 static void name##_1 parameters { body arguments; }                 \
+  NB26_TARGET_2 static void name##_2 parameters { body arguments; }                 \
+  static void(*const name##_levels[3]) parameters = {name##_0, name##_1, name##_2}; \
   static inline void name parameters { name##_levels[::nb26::isa_level()] arguments; }

@@ -1,10 +1,10 @@
-// exp, log, log1p and sigmoid without branches or table look-ups, so that loops over them vectorise
-// and every instruction set gives the same bits.
+// exp, log, log1p and sigmoid without branches or tables, so that loops over them vectorise and
+// every instruction set gives the same bits. Within 2 ulp of the exact value where not saturated.
 //
-//   exp      saturates: arguments below -708 (float -87) or above 709 (float 88) count as that bound
-//   log      0 gives -inf, negative arguments NaN, +inf itself; subnormal arguments are exact inputs
-//   log1p    -1 gives -inf, smaller arguments NaN, +inf itself, -0 itself
-//   sigmoid  1 / (1 + exp(-x)), accurate in both tails, saturating where exp does
+//   exp      saturates: arguments outside [-708, 709] (float: [-87, 88]) count as the nearer bound
+//   log      0 gives -inf, negative arguments NaN, +inf itself; subnormal arguments are handled
+//   log1p    -1 gives -inf, smaller arguments NaN, +inf and both zeros themselves
+//   sigmoid  1 / (1 + exp(-x)) with full relative accuracy in both tails; saturates where exp does
 //
 // NaN gives NaN everywhere.
 #pragma once
@@ -17,55 +17,149 @@
 
 namespace nb26 {
 
-// Layout of the floating-point types and the constants of the argument reductions.
 template <typename T>
-struct FloatTraits;
+struct MathTraits;
 
 template <>
-struct FloatTraits<double> {
+struct MathTraits<double> {
   using Bits = std::uint64_t;
-  using Signed = std::int64_t;
   static constexpr int kMantissa = 52;
-  static constexpr Signed kBias = 1023;
+  static constexpr Bits kBias = 1023;
   static constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to integer
   static constexpr double kLog2E = 1.4426950408889634074;
-  // ln 2 in two parts; the first has 21 trailing zero bits, so that k * kLn2Hi is exact
+  // ln 2 in two parts, the first short enough that k * kLn2Hi is exact for every exponent k
   static constexpr double kLn2Hi = 0x1.62e42feep-1;
   static constexpr double kLn2Lo = 0x1.a39ef35793c76p-33;
   static constexpr double kExpMin = -708.0;
   static constexpr double kExpMax = 709.0;
-  static constexpr double kSqrtHalf = 0.70710678118654752440;
-  static constexpr double kSubnormalScale = 18014398509481984.0;  // 2^54
-  static constexpr double kSubnormalShift = 54.0;
-  static constexpr int kExpTerms = 13;
+  static constexpr Bits kSqrtHalfBits = 0x3FE6A09E667F3BCDu;
+  static constexpr double kTinyScale = 18014398509481984.0;  // 2^54 makes any subnormal normal
+  static constexpr double kTinyShift = 54.0;
+  static constexpr int kExpDegree = 13;
   static constexpr int kLogTerms = 11;
 };
 
 template <>
-struct FloatTraits<float> {
+struct MathTraits<float> {
   using Bits = std::uint32_t;
-  using Signed = std::int32_t;
   static constexpr int kMantissa = 23;
-  static constexpr Signed kBias = 127;
+  static constexpr Bits kBias = 127;
   static constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
   static constexpr float kLog2E = 1.44269504f;
   static constexpr float kLn2Hi = 0x1.62e4p-1f;
   static constexpr float kLn2Lo = 0x1.7f7d1cp-20f;
   static constexpr float kExpMin = -87.0f;
   static constexpr float kExpMax = 88.0f;
-  static constexpr float kSqrtHalf = 0.70710678f;
-  static constexpr float kSubnormalScale = 33554432.0f;  // 2^25
-  static constexpr float kSubnormalShift = 25.0f;
-  static constexpr int kExpTerms = 7;
+  static constexpr Bits kSqrtHalfBits = 0x3F3504F3u;
+  static constexpr float kTinyScale = 33554432.0f;  // 2^25
+  static constexpr float kTinyShift = 25.0f;
+  static constexpr int kExpDegree = 7;
   static constexpr int kLogTerms = 5;
 };
 
 template <typename To, typename From>
-NB26_HD To bit_cast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bit_cast keeps the size");
+NB26_HD To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bits_as keeps the size");
   To to;
   std::memcpy(&to, &from, sizeof(to));
   return to;
+}
+
+// condition ? a : b through a mask: a branch on a constant would be threaded through the code
+// behind it, and the loop would no longer vectorise
+template <typename T>
+NB26_HD T pick(bool condition, T a, T b) {
+  using Bits = typename MathTraits<T>::Bits;
+  const Bits mask = Bits(0) - Bits(condition);
+  return bits_as<T>((bits_as<Bits>(a) & mask) | (bits_as<Bits>(b) & ~mask));
+}
+
+constexpr double factorial(int n) { return n < 2 ? 1.0 : n * factorial(n - 1); }
+
+// sum over i = I..Last of r^(i-I) / i!
+template <int I, int Last, typename T>
+NB26_HD T exp_series(T r) {
+  constexpr T kTerm = static_cast<T>(1.0 / factorial(I));
+  if constexpr (I == Last) {
+    return kTerm;
+  } else {
+    return kTerm + r * exp_series<I + 1, Last>(r);
+  }
+}
+
+// sum over i = I..Last of 2 z^(i-I+1) / (2 i + 1); from I = 1 it is log((1+s)/(1-s)) / s - 2 at z =
+// s^2
+template <int I, int Last, typename T>
+NB26_HD T log_series(T z) {
+  constexpr T kTerm = static_cast<T>(2.0 / (2 * I + 1));
+  if constexpr (I == Last) {
+    return z * kTerm;
+  } else {
+    return z * (kTerm + log_series<I + 1, Last>(z));
+  }
+}
+
+template <typename T>
+NB26_HD T exp(T x) {
+  using C = MathTraits<T>;
+  using Bits = typename C::Bits;
+  x = pick(x < C::kExpMin, C::kExpMin, x);
+  x = pick(x > C::kExpMax, C::kExpMax, x);
+  const T shifted = x * C::kLog2E + C::kRound;
+  const T k = shifted - C::kRound;
+  const T r = (x - k * C::kLn2Hi) - k * C::kLn2Lo;
+  // the low bits of shifted hold k in two's complement
+  const Bits power = (bits_as<Bits>(shifted) + C::kBias) << C::kMantissa;
+  return exp_series<0, C::kExpDegree>(r) * bits_as<T>(power);
+}
+
+// log(u) + correction for a normal u > 0; shift is taken off the exponent of u
+template <typename T>
+NB26_HD T log_corrected(T u, T correction, T shift) {
+  using C = MathTraits<T>;
+  using Bits = typename C::Bits;
+  const Bits bits = bits_as<Bits>(u);
+  // biased so that the shift is logical: AVX2 has no arithmetic one on 64 bits
+  const Bits biased = (bits - C::kSqrtHalfBits + (C::kBias << C::kMantissa)) >> C::kMantissa;
+  const Bits exponent = biased - C::kBias;
+  const T m = bits_as<T>(bits - (exponent << C::kMantissa));  // in [sqrt(1/2), sqrt(2))
+  const T k = (bits_as<T>(bits_as<Bits>(C::kRound) + exponent) - C::kRound) - shift;
+  const T f = m - T(1);
+  const T s = f / (T(2) + f);
+  const T half_square = T(0.5) * f * f;
+  const T series = log_series<1, C::kLogTerms>(s * s);
+  const T low = s * (half_square + series) + (k * C::kLn2Lo + correction);
+  return k * C::kLn2Hi - ((half_square - low) - f);
+}
+
+template <typename T>
+NB26_HD T log(T x) {
+  using C = MathTraits<T>;
+  using Limits = std::numeric_limits<T>;
+  const bool tiny = x < Limits::min();
+  T y = log_corrected(x * pick(tiny, C::kTinyScale, T(1)), T(0), pick(tiny, C::kTinyShift, T(0)));
+  y = pick(x > Limits::max(), x, y);
+  y = pick(x == T(0), -Limits::infinity(), y);
+  return pick(x >= T(0), y, Limits::quiet_NaN());
+}
+
+template <typename T>
+NB26_HD T log1p(T x) {
+  using Limits = std::numeric_limits<T>;
+  const T u = T(1) + x;
+  const T back = u - T(1);
+  const T e = (T(1) - (u - back)) + (x - back);  // 1 + x is u + e exactly
+  T y = log_corrected(u, e / u, T(0));
+  y = pick(x > Limits::max(), x, y);
+  y = pick(x == T(0), x, y);
+  y = pick(x == T(-1), -Limits::infinity(), y);
+  return pick(x >= T(-1), y, Limits::quiet_NaN());
+}
+
+template <typename T>
+NB26_HD T sigmoid(T x) {
+  const T t = exp(pick(x < T(0), x, -x));
+  return pick(x < T(0), t, T(1)) / (T(1) + t);
 }
 
 }  // namespace nb26

@@ -16,7 +16,8 @@ struct PhiloxWords {
   std::uint32_t r0, r1, r2, r3;
 };
 
-// Each kernel passes a constant of its own as salt, so that kernels sharing a seed stay independent.
+// Each kernel passes a constant of its own as salt, so that kernels sharing a seed stay
+// independent.
 NB26_HD PhiloxKey philox_key(std::uint64_t seed, std::uint32_t salt) {
   return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32) ^ salt};
 }
