@@ -1,4 +1,4 @@
-"""Small real data sets that come with the package (origin and licences: ``LICENCES.md`` beside them)."""
+"""Small real data sets of the package; ``LICENCES.md`` beside them names origin and licence."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..nwb import Session
+    from nb26stats.nwb import Session
 
 _NWB_FILES = (
     "A2929-200711_neurosuite.nwb",
@@ -106,7 +106,7 @@ def load_nwb(name: str | os.PathLike[str]) -> Session:
     178
     """
     # the one step up from data to its reader, and only when a file is opened
-    from .. import nwb
+    from nb26stats import nwb
 
     return nwb.open(path(_resolve(name, _NWB_FILES)))
 
