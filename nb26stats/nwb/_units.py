@@ -31,6 +31,7 @@ from .errors import CorruptFileError, MissingColumnError, MissingTableError, NB2
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ._areas import Areas
     from ._session import Session
 
 _CHUNK = 1 << 20
@@ -109,37 +110,45 @@ def units(s: Any, units: str = "units", areas_from: str | None = None) -> pd.Dat
         table = find_units(session, units)
         trains = read_spikes(session, units)
         areas = unit_areas(session, table, areas_from)
-        names = [n for n in column_names(table) if not is_ragged(table, n)]
-        frame = read_frame(table, names)
-        if "electrode_group" in column_names(table):
-            frame["electrode_group"] = read_ragged(table, "electrode_group")
-        first, last = trains.index[:-1], trains.index[1:]
-        some = last > first
-        t_first = np.full(len(some), np.nan)
-        t_last = np.full(len(some), np.nan)
-        t_first[some] = trains.times[first[some]]
-        t_last[some] = trains.times[last[some] - 1]
-        added: dict[str, Any] = {
-            "n_spikes": last - first,
-            "t_first": t_first,
-            "t_last": t_last,
-            "area": areas.area,
-            "location_raw": areas.location_raw,
-            "unsorted": trains.unsorted,
-            "has_obs_intervals": _has_intervals(trains),
-        }
-        if areas.hemisphere is not None and "hemisphere" not in frame:
-            added["hemisphere"] = areas.hemisphere
-        frame = frame.rename(columns={n: f"file_{n}" for n in added if n in frame})
-        for name, values in added.items():
-            frame[name] = values
-        frame.attrs["nb26stats"] = {
-            **provenance(session, table, units, names),
-            "area_source": areas.source,
-            "notes": list(areas.notes),
-        }
+        frame = unit_frame(session, table, trains, areas, units)
         _warn_span(trains, session)
         return frame
+
+
+def unit_frame(
+    session: Session, table: Any, trains: SpikeTrains, areas: Areas, units: str
+) -> pd.DataFrame:
+    """Return the frame of :func:`units` from spikes and areas that have been read already."""
+    names = [n for n in column_names(table) if not is_ragged(table, n)]
+    frame = read_frame(table, names)
+    if "electrode_group" in column_names(table):
+        frame["electrode_group"] = read_ragged(table, "electrode_group")
+    first, last = trains.index[:-1], trains.index[1:]
+    some = last > first
+    t_first = np.full(len(some), np.nan)
+    t_last = np.full(len(some), np.nan)
+    t_first[some] = trains.times[first[some]]
+    t_last[some] = trains.times[last[some] - 1]
+    added: dict[str, Any] = {
+        "n_spikes": last - first,
+        "t_first": t_first,
+        "t_last": t_last,
+        "area": areas.area,
+        "location_raw": areas.location_raw,
+        "unsorted": trains.unsorted,
+        "has_obs_intervals": _has_intervals(trains),
+    }
+    if areas.hemisphere is not None and "hemisphere" not in frame:
+        added["hemisphere"] = areas.hemisphere
+    frame = frame.rename(columns={n: f"file_{n}" for n in added if n in frame})
+    for name, values in added.items():
+        frame[name] = values
+    frame.attrs["nb26stats"] = {
+        **provenance(session, table, units, names),
+        "area_source": areas.source,
+        "notes": list(areas.notes),
+    }
+    return frame
 
 
 def find_units(session: Session, units: str = "units") -> Any:
