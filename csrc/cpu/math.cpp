@@ -11,7 +11,7 @@ namespace nb26 {
   static NB26_HD void name##_##T##_body(const T* x, T* y, std::int64_t n) {                    \
     constexpr int kLanes = 64 / sizeof(T);                                                     \
     std::int64_t i = 0;                                                                        \
-    for (; i + kLanes <= n; i += kLanes) store(name(load<T, kLanes>(x + i)), y + i);           \
+    for (; i + kLanes <= n; i += kLanes) name(Pack<T, kLanes>::load(x + i)).store(y + i);      \
     for (; i < n; ++i) y[i] = name(x[i]);                                                      \
   }                                                                                            \
   NB26_ISA_TABLE(name##_##T, name##_##T##_body, (const T* x, T* y, std::int64_t n), (x, y, n)) \

@@ -9,54 +9,51 @@
 
 namespace nb26 {
 
+#define NB26_PACK_OPERATOR(op)                                        \
+  friend NB26_HD Pack operator op(const Pack& a, const Pack& b) {     \
+    Pack out;                                                         \
+    for (int i = 0; i < N; ++i) out.lane[i] = a.lane[i] op b.lane[i]; \
+    return out;                                                       \
+  }
+
+#define NB26_PACK_FUNCTION(name)                                       \
+  friend NB26_HD Pack name(const Pack& a) {                            \
+    Pack out;                                                          \
+    for (int i = 0; i < N; ++i) out.lane[i] = ::nb26::name(a.lane[i]); \
+    return out;                                                        \
+  }
+
 template <typename T, int N>
 struct Pack {
   T lane[N];
 
   Pack() = default;
+  // implicit, so that bodies can mix packs and constants
   NB26_HD Pack(T value) {
     for (int i = 0; i < N; ++i) lane[i] = value;
   }
+
+  static NB26_HD Pack load(const T* from) {
+    Pack out;
+    for (int i = 0; i < N; ++i) out.lane[i] = from[i];
+    return out;
+  }
+
+  NB26_HD void store(T* to) const {
+    for (int i = 0; i < N; ++i) to[i] = lane[i];
+  }
+
+  NB26_PACK_OPERATOR(+)
+  NB26_PACK_OPERATOR(-)
+  NB26_PACK_OPERATOR(*)
+  NB26_PACK_OPERATOR(/)
+  NB26_PACK_FUNCTION(exp)
+  NB26_PACK_FUNCTION(log)
+  NB26_PACK_FUNCTION(log1p)
+  NB26_PACK_FUNCTION(sigmoid)
 };
 
-template <typename T, int N>
-NB26_HD Pack<T, N> load(const T* from) {
-  Pack<T, N> out;
-  for (int i = 0; i < N; ++i) out.lane[i] = from[i];
-  return out;
-}
-
-template <typename T, int N>
-NB26_HD void store(const Pack<T, N>& pack, T* to) {
-  for (int i = 0; i < N; ++i) to[i] = pack.lane[i];
-}
-
-#define NB26_PACK_OPERATOR(op)                                               \
-  template <typename T, int N>                                               \
-  NB26_HD Pack<T, N> operator op(const Pack<T, N>& a, const Pack<T, N>& b) { \
-    Pack<T, N> out;                                                          \
-    for (int i = 0; i < N; ++i) out.lane[i] = a.lane[i] op b.lane[i];        \
-    return out;                                                              \
-  }
-
-NB26_PACK_OPERATOR(+)
-NB26_PACK_OPERATOR(-)
-NB26_PACK_OPERATOR(*)
-NB26_PACK_OPERATOR(/)
 #undef NB26_PACK_OPERATOR
-
-#define NB26_PACK_FUNCTION(name)                               \
-  template <typename T, int N>                                 \
-  NB26_HD Pack<T, N> name(const Pack<T, N>& a) {               \
-    Pack<T, N> out;                                            \
-    for (int i = 0; i < N; ++i) out.lane[i] = name(a.lane[i]); \
-    return out;                                                \
-  }
-
-NB26_PACK_FUNCTION(exp)
-NB26_PACK_FUNCTION(log)
-NB26_PACK_FUNCTION(log1p)
-NB26_PACK_FUNCTION(sigmoid)
 #undef NB26_PACK_FUNCTION
 
 }  // namespace nb26
