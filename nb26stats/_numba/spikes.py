@@ -145,7 +145,7 @@ def count_spikes(
     times = np.ascontiguousarray(events[rows])
     if times.size == 0 or spikes.size == 0:
         return arrays, 0
-    reach = max(float(np.abs(times).max()), float(np.abs(spikes).max()))
+    reach = float(np.abs([times[0], times[-1], spikes.min(), spikes.max()]).max())
     # the search may start a little early: the exact test decides, bin by bin
     pad = 2.0 * tol + 8.0 * float(np.spacing(reach + abs(w0) + n_bins * bin_size))
     tasks = _tasks(spikes, index, groups, times, arrays, n_bins * bin_size, n_threads)

@@ -164,6 +164,7 @@ def event_times(
                 "on the session clock"
             )
         times = as_times(align_to)
+        _warn_coarse([np.asarray(align_to)])
         note = "times given by the caller, on the session clock"
         return times, np.arange(times.size), Alignment("event", "array", note=note)
     _check.as_text(align_to, "align_to")
@@ -180,18 +181,17 @@ def event_times(
                 NB26StatsWarning,
                 stacklevel=3,
             )
-        times = _reference(source, align_to, "align_to")
-        if found.reference is not None:
-            times = times + _reference(source, found.reference, "relative_to")
+    elif relative_to == "session":
+        found = Alignment(align_to, "absolute", note="said by the caller")
+    elif relative_to == align_to:
+        raise ValueError(f"relative_to={relative_to!r} is the align_to column itself")
     else:
-        times = _reference(source, align_to, "align_to")
-        if relative_to == "session":
-            found = Alignment(align_to, "absolute", note="said by the caller")
-        elif relative_to == align_to:
-            raise ValueError(f"relative_to={relative_to!r} is the align_to column itself")
-        else:
-            times = times + _reference(source, relative_to, "relative_to")
-            found = Alignment(align_to, "relative", relative_to, note="said by the caller")
+        found = Alignment(align_to, "relative", relative_to, note="said by the caller")
+    times = _reference(source, align_to, "align_to")
+    if found.reference is not None:
+        times = times + _reference(source, found.reference, "relative_to")
+    used = [align_to] if found.reference is None else [align_to, found.reference]
+    _warn_coarse([read_column(source, name) for name in used])
     if times.size and not np.isfinite(times).any():
         raise NB26NWBError(
             f"{align_to!r} of {source.name!r} holds no finite time"
@@ -208,6 +208,8 @@ def as_times(values: Any) -> NDArray[np.float64]:
     values : array_like
         Numbers (seconds) or timedelta64 values, one-dimensional; a scalar counts as one time.
     """
+    if values is None:
+        raise TypeError("align_to must be the name of a column or hold times in seconds, got None")
     try:
         array = np.atleast_1d(np.asarray(values))
     except ValueError as err:
@@ -254,6 +256,23 @@ def _shares(
     return float(absolute.mean()), float(relative.mean()), int(a.size)
 
 
+def _warn_coarse(stored: list[NDArray[Any]]) -> None:
+    """Warn when times are stored in a float type too coarse for exact bin edges."""
+    spacing = 0.0
+    for values in stored:
+        if values.dtype.kind == "f" and values.dtype.itemsize < 8:
+            finite = values[np.isfinite(values)]
+            if finite.size:
+                spacing = max(spacing, float(np.spacing(np.abs(finite).max())))
+    if spacing > 1e-6:
+        warnings.warn(
+            f"event times are stored in a type whose values lie {spacing:.2g} s apart at the "
+            "largest time: bin edges cannot be exact",
+            NB26StatsWarning,
+            stacklevel=4,
+        )
+
+
 def _reference(table: Any, column: str, name: str) -> NDArray[np.float64]:
     stored = read_column(table, column)
     values = None if stored.dtype.kind == "b" else _as_float(stored)
@@ -284,9 +303,7 @@ def _as_float(values: NDArray[Any]) -> NDArray[np.float64] | None:
     return out
 
 
-def _undecided(
-    column: str, note: str, fa: float = math.nan, fr: float = math.nan
-) -> Alignment:
+def _undecided(column: str, note: str, fa: float = math.nan, fr: float = math.nan) -> Alignment:
     return Alignment(column, "undecided", None, fa, fr, note)
 
 

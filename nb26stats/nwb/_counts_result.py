@@ -223,7 +223,7 @@ class SpikeCounts(Result):
         if trials is not None:
             rows = select_rows(self.trials, trials, name="trials", n_rows=self.n_trials)
         bins = slice(0, self.n_bins)
-        info = dict(self.info)
+        info = {**self.info, "sel_n_trials": int(rows.size)}
         if time is not None:
             bins = self._bins(time)
             left = float(self.time[bins.start])
@@ -293,6 +293,8 @@ class SpikeCounts(Result):
             lines.append(
                 f"windows that reach past the recorded spikes: {len(info['outside_spikes'])}"
             )
+        if info.get("n_dropped_outside"):
+            lines.append(f"events outside the recording, left out: {info['n_dropped_outside']}")
         if not self.areas:
             return "\n".join([*lines, "no units"])
         width = max(len("area"), *(len(a) for a in self.areas))
@@ -356,6 +358,8 @@ class SpikeCounts(Result):
         return kinds[0] if kinds else np.dtype(self.info.get("dtype", "int32"))
 
     def _joined(self, parts: dict[str, NDArray[Any]], dtype: Any) -> NDArray[Any]:
+        if info.get("n_dropped_outside"):
+            lines.append(f"events outside the recording, left out: {info['n_dropped_outside']}")
         if not self.areas:
             return np.empty(0, dtype)
         return np.concatenate([parts[a] for a in self.areas])

@@ -26,7 +26,8 @@ def merge_intervals(
         return np.empty(0), np.empty(0)
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     reach = np.maximum.accumulate(rows[:, 1])
-    new = np.r_[True, rows[1:, 0] - reach[:-1] > gap]
+    with np.errstate(invalid="ignore"):  # an open end minus an open end
+        new = np.r_[True, rows[1:, 0] - reach[:-1] > gap]
     first = np.flatnonzero(new)
     last = np.r_[first[1:] - 1, rows.shape[0] - 1]
     return rows[first, 0], reach[last]
@@ -99,7 +100,9 @@ def overlaps(
     tol: float,
 ) -> NDArray[np.bool_]:
     """Return for each window whether it shares more than ``tol`` seconds with an interval."""
-    starts, stops = merge_intervals(intervals[intervals[:, 1] - intervals[:, 0] > tol], 0.0)
+    with np.errstate(invalid="ignore"):
+        long_enough = intervals[:, 1] - intervals[:, 0] > tol
+    starts, stops = merge_intervals(intervals[long_enough], 0.0)
     if starts.size == 0:
         return np.zeros(begin.size, bool)
     # the first interval that ends late enough is the only one that needs a look
