@@ -95,11 +95,11 @@ def column_verdict(session: Session, table_obj: Any, column: str) -> Alignment:
     stop = _as_float(read_column(table_obj, "stop_time")) if "stop_time" in names else None
     fa, fr, n = _shares(values, start, np.full(start.shape, np.nan) if stop is None else stop)
     ranges = f"{column} runs from {_range(values)} s and start_time from {_range(start)} s"
-    if n < _MIN_ROWS and not fa == 1.0:
+    if n < _MIN_ROWS and fa != 1.0:
         return _undecided(
             column,
-            f"{where} has {n} usable rows, too few to tell absolute from relative times ({ranges}); "
-            "say relative_to='session' or relative_to='start_time'",
+            f"{where} has {n} usable rows, too few to tell absolute from relative times "
+            f"({ranges}); say relative_to='session' or relative_to='start_time'",
             fa,
             fr,
         )

@@ -221,8 +221,8 @@ def spike_counts(
     return SpikeCounts(
         counts=dict(zip(names, arrays, strict=True)),
         areas=names,
-        time=w0 + np.arange(n_bins) * width,
-        bin_centers=w0 + (np.arange(n_bins) + 0.5) * width,
+        time=np.asarray(w0 + np.arange(n_bins) * width, np.float64),
+        bin_centers=np.asarray(w0 + (np.arange(n_bins) + 0.5) * width, np.float64),
         trial_index=rows,
         trial_id=events.ids[rows],
         event_times=times,
@@ -356,8 +356,8 @@ def _outside(
         )
     elif n:
         _warn(
-            f"{n} of {known} windows start before the first or end after the last spike ({spikes}); "
-            "info['outside_spikes'] lists them, on_outside='drop' leaves them out"
+            f"{n} of {known} windows start before the first or end after the last spike "
+            f"({spikes}); info['outside_spikes'] lists them, on_outside='drop' leaves them out"
         )
     return outside
 

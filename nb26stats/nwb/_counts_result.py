@@ -358,8 +358,6 @@ class SpikeCounts(Result):
         return kinds[0] if kinds else np.dtype(self.info.get("dtype", "int32"))
 
     def _joined(self, parts: dict[str, NDArray[Any]], dtype: Any) -> NDArray[Any]:
-        if info.get("n_dropped_outside"):
-            lines.append(f"events outside the recording, left out: {info['n_dropped_outside']}")
         if not self.areas:
             return np.empty(0, dtype)
         return np.concatenate([parts[a] for a in self.areas])

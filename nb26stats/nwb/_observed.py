@@ -1,4 +1,4 @@
-"""Which windows were observed: units' observation intervals, invalid times, first and last spike."""
+"""Which windows were observed: observation intervals, invalid times, first and last spike."""
 
 from __future__ import annotations
 

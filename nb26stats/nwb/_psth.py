@@ -139,7 +139,7 @@ class PSTHGroups(Result, Mapping[Any, PSTH]):
         return len(self.groups)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per group and bin: the label (named ``by``), ``time``, ``mean``, ``sem``."""
+        """Return one row per group and bin: label (named ``by``), ``time``, ``mean``, ``sem``."""
         import pandas as pd
 
         name = "group" if self.by in ("time", "mean", "sem") else self.by
@@ -185,7 +185,7 @@ def make_psth(
     align_to: str,
     trials: NDArray[np.int64] | None = None,
 ) -> PSTH:
-    """Average ``counts`` (n_trials, n_bins, n_units) times ``scale`` over valid trials and units."""
+    """Average ``scale`` times ``counts`` (trials, bins, units) over valid trials and units."""
     rows = np.arange(counts.shape[0]) if trials is None else trials
     total = np.zeros(counts.shape[1:], np.float64)
     n = np.zeros(counts.shape[2], np.int64)
@@ -200,10 +200,7 @@ def make_psth(
     rate = total[:, kept] * scale / n[kept]
     n_units, n_trials = int(kept.size), int(used.sum())
     n_bins = counts.shape[1]
-    if n_units:
-        mean = rate.mean(axis=1)
-    else:
-        mean = np.full(n_bins, np.nan)
+    mean = rate.mean(axis=1) if n_units else np.full(n_bins, np.nan)
     sem = np.full(n_bins, np.nan)
     if n_units >= 2:
         sem = rate.std(axis=1, ddof=1) / np.sqrt(n_units)
@@ -231,7 +228,7 @@ def make_psth(
 
 
 def _trial(
-    counts: NDArray[Any], valid: NDArray[np.bool_], row: int
+    counts: NDArray[Any], valid: NDArray[np.bool_], row: Any
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """One trial's counts with zeros where a unit is not valid, and which units are valid."""
     here = counts[row].astype(np.float64)
