@@ -38,14 +38,9 @@ def cuda() -> ModuleType:
     RuntimeError
         There is no extension or no device; the message says which and why.
     """
-    module = _cuda()
+    module, reason = _find_cuda()
     if module is None:
-        raise RuntimeError(
-            "device='cuda' cannot be had: this nb26stats was built without CUDA; "
-            "reinstall it from source with NB26STATS_CUDA=1 where nvcc is on PATH"
-        )
-    if module.device_count() == 0:
-        raise RuntimeError(f"device='cuda' cannot be had: {module.device_reason()}")
+        raise RuntimeError(f"device='cuda' cannot be had: {reason}")
     return module
 
 
@@ -60,16 +55,22 @@ def choose_device(device: object) -> str:
     """
     name = as_choice(device, "device", ("auto", "cpu", "cuda"))
     if name == "auto":
-        module = _cuda()
-        return "cuda" if module is not None and module.device_count() > 0 else "cpu"
+        return "cpu" if _find_cuda()[0] is None else "cuda"
     if name == "cuda":
         cuda()
     return name
 
 
 @functools.cache
-def _cuda() -> ModuleType | None:
+def _find_cuda() -> tuple[ModuleType | None, str]:
+    """The CUDA extension, or None and why it cannot be used."""
     try:
-        return importlib.import_module("._cuda", __package__)
+        module = importlib.import_module("._cuda", __package__)
     except ModuleNotFoundError:
-        return None
+        return None, (
+            "this nb26stats was built without CUDA; reinstall it from source with "
+            "NB26STATS_CUDA=1 where nvcc is on PATH"
+        )
+    except ImportError as err:
+        return None, f"the CUDA extension does not load: {err}"
+    return (module, "") if module.device_count() > 0 else (None, module.device_reason())

@@ -59,7 +59,7 @@ def test_a_million_points(
     if name == "math_sigmoid":
         x = x[np.abs(x) <= (708 if dtype is np.float64 else 87)]
     assert x.size > 0.9 * N
-    # the C library in a wider type is the judge; NumPy's own float64 functions are a second one (its
+    # the C library in a wider type is the judge; NumPy's float64 functions are a second one (its
     # float32 functions are themselves up to 4 ulp off)
     wide = np.longdouble if dtype is np.float64 else np.float64
     got = getattr(core(), name)(x)
