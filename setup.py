@@ -53,12 +53,12 @@ PACKAGES = [
 ]
 
 
-class NoCuda(Exception):
+class CudaMissingError(Exception):
     """Why the CUDA extension cannot be built here."""
 
 
 def choice(variable: str, allowed: tuple[str, ...]) -> str:
-    """Value of an environment variable; the first of ``allowed`` when it is unset or empty."""
+    """Return an environment variable; the first of ``allowed`` when it is unset or empty."""
     value = os.environ.get(variable) or allowed[0]
     if value not in allowed:
         raise SetupError(f"{variable}={value!r} must be one of {', '.join(filter(None, allowed))}")
@@ -66,7 +66,7 @@ def choice(variable: str, allowed: tuple[str, ...]) -> str:
 
 
 def sources(*patterns: str) -> list[str]:
-    """Files under the root, sorted so that builds do not depend on the folder's order."""
+    """Return files under the root, sorted so that builds do not depend on the folder."""
     found = [p.relative_to(ROOT).as_posix() for pattern in patterns for p in ROOT.glob(pattern)]
     return sorted(found)
 
@@ -88,14 +88,13 @@ def core_extension() -> Extension:
     )
 
 
-def cuda_extension(library: Path) -> Extension:
+def cuda_extension() -> Extension:
     return Extension(
         "nb26stats._cuda",
         sources("csrc/cuda/*.cu", "csrc/bind/cuda_*.cpp"),
         depends=sources("csrc/include/nb26/*.hpp", "csrc/bind/*.hpp"),
         include_dirs=["csrc/include", pybind11.get_include()],
         extra_compile_args=FLAGS,
-        extra_objects=[str(library)],
         libraries=["rt", "dl", "pthread"],
         extra_link_args=["-Wl,--exclude-libs,ALL"],
         language="c++",
@@ -103,10 +102,10 @@ def cuda_extension(library: Path) -> Extension:
 
 
 def cuda_toolkit() -> tuple[str, Path]:
-    """Path of nvcc and of its libcudart_static.a, or NoCuda with the reason."""
+    """Return the paths of nvcc and its libcudart_static.a; CudaMissingError says what lacks."""
     nvcc = shutil.which("nvcc")
     if nvcc is None:
-        raise NoCuda("nvcc is not on PATH")
+        raise CudaMissingError("nvcc is not on PATH")
     # nvcc may be a script that starts the real one elsewhere, so it is asked where its toolkit is
     with tempfile.TemporaryDirectory() as folder:
         probe = Path(folder, "probe.cu")
@@ -115,20 +114,20 @@ def cuda_toolkit() -> tuple[str, Path]:
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
         except (OSError, subprocess.TimeoutExpired) as err:
-            raise NoCuda(f"{nvcc} does not run: {err}") from err
+            raise CudaMissingError(f"{nvcc} does not run: {err}") from err
     top = re.search(r"^#\$ TOP=(.+)$", done.stderr + done.stdout, re.MULTILINE)
     if top is None:
-        raise NoCuda(f"{nvcc} --dryrun does not tell where its toolkit is")
+        raise CudaMissingError(f"{nvcc} --dryrun does not tell where its toolkit is")
     root = Path(top[1].strip())
     for folder in ("lib64", "lib", *(p.as_posix() for p in root.glob("targets/*/lib"))):
         library = root / folder / "libcudart_static.a"
         if library.is_file():
             return nvcc, library.resolve()
-    raise NoCuda(f"libcudart_static.a is not under {root.resolve()}")
+    raise CudaMissingError(f"libcudart_static.a is not under {root.resolve()}")
 
 
 def cuda_archs() -> list[str]:
-    """Flags of nvcc for the compute capabilities asked for."""
+    """Return the flags of nvcc for the compute capabilities asked for."""
     text = os.environ.get("NB26STATS_CUDA_ARCHS") or "80;90"
     archs = text.split(";")
     if not all(re.fullmatch(r"\d{2,3}[a-z]?", arch) for arch in archs):
@@ -140,16 +139,21 @@ def cuda_archs() -> list[str]:
 class BuildExt(build_ext):
     """build_ext that compiles sources side by side, knows ``.cu`` and drops a stale ``_cuda``."""
 
-    def run(self) -> None:
+    def finalize_options(self) -> None:
         self.cuda_mode = choice("NB26STATS_CUDA", ("auto", "1", "0"))
-        self.nvcc = ""
-        if self.cuda_mode != "0":
+        self.cuda = cuda_extension() if self.cuda_mode != "0" else None
+        if self.cuda is not None:
+            self.distribution.ext_modules.append(self.cuda)
+        super().finalize_options()
+
+    def run(self) -> None:
+        if self.cuda is not None:
             try:
                 self.nvcc, library = cuda_toolkit()
-                self.extensions.append(cuda_extension(library))
-            except NoCuda as reason:
+                self.cuda.extra_objects = [str(library)]
+            except CudaMissingError as reason:
                 self.leave_out_cuda(str(reason))
-        if not self.nvcc:
+        else:
             self.remove_stale_cuda()
         super().run()
 
@@ -157,6 +161,8 @@ class BuildExt(build_ext):
         if self.cuda_mode == "1":
             raise SetupError(f"NB26STATS_CUDA=1, but the CUDA extension cannot be built: {reason}")
         print(f"nb26stats: building without CUDA: {reason}", flush=True)
+        self.extensions.remove(self.cuda)
+        self.remove_stale_cuda()
 
     def remove_stale_cuda(self) -> None:
         """Setuptools never empties build/lib*, so an older build's extension would be packed."""
@@ -197,15 +203,12 @@ class BuildExt(build_ext):
             raise CompileError(f"nvcc could not compile {src}: {err}") from err
 
     def build_extension(self, ext: Extension) -> None:
-        if ext.name != "nb26stats._cuda" or self.cuda_mode == "1":
-            super().build_extension(ext)
-            return
         try:
             super().build_extension(ext)
         except (CompileError, LinkError) as err:
-            # found is not the same as usable: a host compiler that nvcc refuses must not cost the CPU build
-            self.extensions.remove(ext)
-            self.remove_stale_cuda()
+            if ext is not self.cuda:
+                raise
+            # found is not usable: a host compiler that nvcc refuses must not cost the CPU build
             self.leave_out_cuda(str(err))
 
 

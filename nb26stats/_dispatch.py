@@ -63,7 +63,7 @@ def choose_device(device: object) -> str:
 
 @functools.cache
 def _find_cuda() -> tuple[ModuleType | None, str]:
-    """The CUDA extension, or None and why it cannot be used."""
+    """Return the CUDA extension, or None and why it cannot be used."""
     try:
         module = importlib.import_module("._cuda", __package__)
     except ModuleNotFoundError:

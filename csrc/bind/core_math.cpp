@@ -38,10 +38,12 @@ void define(py::module_& m, const char* name, const char* doc) {
 }  // namespace
 
 void register_math(py::module_& m) {
-  define<exp_array, exp_array>(m, "math_exp", "exp of a vector, saturating outside [-708, 709].");
+  define<exp_array, exp_array>(m, "math_exp",
+                               "Exponential of a vector, saturating outside [-708, 709].");
   define<log_array, log_array>(m, "math_log", "Natural logarithm of a vector.");
-  define<log1p_array, log1p_array>(m, "math_log1p", "log(1 + x) of a vector.");
-  define<sigmoid_array, sigmoid_array>(m, "math_sigmoid", "1 / (1 + exp(-x)) of a vector.");
+  define<log1p_array, log1p_array>(m, "math_log1p", "Logarithm of one plus a vector.");
+  define<sigmoid_array, sigmoid_array>(m, "math_sigmoid",
+                                       "Logistic function of a vector, 1 / (1 + exp(-x)).");
 }
 
 }  // namespace nb26::bind
