@@ -15,6 +15,10 @@ int device_count() {
 }
 
 std::string device_reason() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0) {
+    return "no NVIDIA driver is installed";  // the runtime would call it too old
+  }
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess) return count > 0 ? "" : "no CUDA device was found";
