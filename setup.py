@@ -218,7 +218,7 @@ setup(
     package_data={
         "nb26stats": ["py.typed", "*.pyi"],
         "nb26stats.r": ["*.R"],
-        "nb26stats.data": ["*.nwb", "*.csv.gz", "*.md"],
+        "nb26stats.data": ["*.nwb", "*.csv.gz", "*.md", "*.txt"],
     },
     ext_modules=[core_extension()],
     cmdclass={"build_ext": BuildExt},

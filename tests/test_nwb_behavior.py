@@ -329,6 +329,12 @@ def test_alm_needs_its_words_not_only_its_columns() -> None:
         nbn.behavior(trial_file(columns))
 
 
+def test_alm_is_not_found_in_a_column_of_lists() -> None:
+    columns = {"type": [[1.0, 2.0]] * 2, "response": ["correct", "incorrect"]}
+    with pytest.raises(nbn.ConventionError, match="alm: lacks any of 'lick left'"):
+        nbn.behavior(trial_file(columns))
+
+
 def test_a_named_convention_that_does_not_fit() -> None:
     with pytest.raises(nbn.ConventionError, match="does not fit the convention 'steinmetz'"):
         nbn.behavior(trial_file(ibl_columns()), "steinmetz")
@@ -495,6 +501,21 @@ def test_contrasts_can_be_mapped_in_any_form(contrasts: dict[str, Any]) -> None:
     np.testing.assert_array_equal(bh["stim_left"], simple()["cl"])
     assert bh["stim_side"].tolist()[:2] == ["left", "right"]
     assert {"stim_left", "stim_right", "stim_side"} <= set(bh.attrs["sources"])
+
+
+def test_meanings_of_yes_no_columns_are_found_whatever_their_case() -> None:
+    columns = simple()
+    columns["turned"] = [k % 2 == 0 for k in range(24)]
+    for keys in ((True, False), ("TRUE", "FALSE"), ("true", "false")):
+        bh = nbn.behavior(
+            trial_file(columns),
+            mapping={
+                "choice": ("turned", dict(zip(keys, ("left", "right"), strict=True))),
+                "reward": "win",
+                "signed_contrast": "signed",
+            },
+        )
+        assert bh["choice"].tolist()[:2] == ["left", "right"]
 
 
 def test_percent_becomes_a_fraction_by_a_factor() -> None:

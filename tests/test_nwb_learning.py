@@ -194,6 +194,8 @@ def _with(**changes: Any) -> dict[str, Any]:
         (_with(reward=["a", "b", "c", "d"]), {}, ValueError, "column 'reward'"),
         (_with(reward=[[1], [0], [1], [0]]), {}, ValueError, "one value a trial; row 0"),
         (_with(stim_left=["a", 0, 0, 0]), {}, ValueError, "column 'stim_left' must hold numbers"),
+        (_with(stim_right=[50.0, 0, 0, 0]), {}, ValueError, "from 0 to 1, largest is 50"),
+        (_with(stim_left=[-0.5, 0, 0, 0]), {}, ValueError, "'stim_left' must hold contrasts"),
         (_with(stim_left=[np.inf, 0, 0, 0]), {}, ValueError, "finite numbers"),
         (_with(stim_left=[np.nan, 0, 0, 0]), {}, ValueError, "1 trials with a choice have no kno"),
         (_with(trial=[0, 1, -2147483648, 3]), {}, ValueError, "NA_integer_"),

@@ -19,7 +19,6 @@ _NWB_FILES = (
 )
 _RAT = "rat_W053_trials.csv.gz"
 _FILES = (*_NWB_FILES, _RAT)
-_SUFFIXES = (".nwb", ".csv.gz")
 
 
 def list_nwb() -> list[str]:
@@ -154,13 +153,6 @@ def _resolve(name: object, names: tuple[str, ...]) -> str:
     text = os.fspath(name)
     if isinstance(text, str):
         for known in names:
-            if text in (known, _stem(known)):
+            if text in (known, known.removesuffix(".nwb").removesuffix(".csv.gz")):
                 return known
     raise ValueError(f"no data file named {text!r}; there are: {', '.join(names)}")
-
-
-def _stem(file_name: str) -> str:
-    for suffix in _SUFFIXES:
-        if file_name.endswith(suffix):
-            return file_name.removesuffix(suffix)
-    return file_name

@@ -45,7 +45,9 @@ def _read_ibl(columns: Columns, me: Convention) -> Draft:
             "column 'gabor_stimulus_contrast' should be in percent (0 to 100) but does not exceed "
             f"{largest:g}; name the columns yourself with mapping=dict(contrast=…, stim_side=…, …)"
         )
-    draft.stim_side = translate(columns.words("gabor_stimulus_side"), SIDES, "gabor_stimulus_side")
+    draft.stim_side = translate(
+        columns.words("gabor_stimulus_side"), SIDES, "gabor_stimulus_side", "stim_side"
+    )
     draft.stim_left, draft.stim_right = contrast_on_side(contrast / 100.0, draft.stim_side)
     columns.note("stim_side", "gabor_stimulus_side")
     for target in ("stim_left", "stim_right"):
@@ -340,7 +342,7 @@ def check_contrast(values: Floats, column: str, limit: float) -> float:
     return float(known.max()) if known.size else 0.0
 
 
-def translate(stored: Words, words: Mapping[str, str], column: str) -> Words:
+def translate(stored: Words, words: Mapping[str, str], column: str, target: str) -> Words:
     """Return the stored values looked up in `words`; unknown ones are an error with counts."""
     unknown: dict[str, int] = {}
     out = np.full(len(stored), "none", dtype=object)
@@ -354,14 +356,14 @@ def translate(stored: Words, words: Mapping[str, str], column: str) -> Words:
         raise ConventionError(
             f"column {column!r} holds {listed}; known are "
             f"{', '.join(repr(w) for w in words if w)}. Say what each value means with "
-            f"mapping=dict(choice=('column', {{value: 'left', …}}), …)"
+            f"mapping=dict({target}=({column!r}, {{value: 'left', …}}), …)"
         )
     return out
 
 
 def _read_choice(columns: Columns, me: Convention, draft: Draft, column: str) -> None:
     draft.choice_raw = columns.raw(column)
-    draft.choice = translate(columns.words(column), me.words, column)
+    draft.choice = translate(columns.words(column), me.words, column, "choice")
     columns.note("choice", column)
     columns.note("choice_raw", column)
 

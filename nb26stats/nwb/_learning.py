@@ -264,6 +264,10 @@ def _numbers(table: Mapping[str, NDArray[Any]], name: str) -> Floats:
         raise ValueError(f"column {name!r} must hold finite numbers or NaN")
     if name == "trial" and not np.all(out == np.floor(out)):
         raise ValueError("column 'trial' must hold whole numbers, the row positions in the file")
+    if name != "trial" and np.any((out < 0.0) | (out > 1.0)):
+        raise ValueError(
+            f"column {name!r} must hold contrasts from 0 to 1, largest is {np.nanmax(out):g}"
+        )
     return out
 
 
