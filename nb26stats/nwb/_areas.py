@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nb26stats._check import as_list, as_text
 
-from ._data import as_array, objects
+from ._data import as_array, load, objects
 from ._tables import (
     column_names,
     index_offsets,
@@ -21,7 +21,6 @@ from ._tables import (
     read_column,
     require_column,
     row_ids,
-    stored_data,
 )
 from .errors import MissingColumnError
 
@@ -245,7 +244,10 @@ class _Finder:
         return [_known(_place(v)) for v in read_column(self.table, name)]
 
     def _electrodes(self) -> Any:
-        return self.session.nwbfile.electrodes
+        if self.session.nwbfile.electrodes is not None or not _has(self.table, "electrodes"):
+            return self.session.nwbfile.electrodes
+        region = self.table["electrodes"]
+        return getattr(getattr(region, "target", region), "table", None)
 
     def _electrode_rules(self, column: str, *, required: bool) -> Any:
         electrodes = self._electrodes()
@@ -268,6 +270,8 @@ class _Finder:
             yield "electrodes", self._by_region(electrodes, column, places)
 
     def _by_id(self, electrodes: Any, places: list[_Place]) -> list[_Place | None]:
+        if is_ragged(self.table, "peak_channel_id"):
+            return [None] * self.n
         row_of = {_key(v): i for i, v in enumerate(row_ids(electrodes))}
         rows = [row_of.get(_key(v)) for v in read_column(self.table, "peak_channel_id")]
         return [None if r is None else _known(places[r]) for r in rows]
@@ -320,17 +324,23 @@ class _Finder:
             offsets = index_offsets(region, "'electrodes' of the units", len(rows))
         else:
             offsets = np.arange(len(rows) + 1, dtype=np.int64)
+        there = (rows >= 0) & (rows < len(places))
+        if not there.all():
+            self.notes.append(
+                f"{int((~there).sum())} references of the units to electrodes lead beyond the "
+                f"{len(places)} electrodes and were left out"
+            )
         out: list[_Place | None] = []
         for u in range(self.n):
-            own = rows[offsets[u] : offsets[u + 1]].ravel()
-            out.append(_majority([places[int(r)] for r in own if 0 <= int(r) < len(places)]))
+            own = slice(offsets[u], offsets[u + 1])
+            out.append(_majority([places[r] for r in rows[own][there[own]].tolist()]))
         return out
 
     def _groups(self, table: Any) -> list[Any]:
         name = "group" if _has(table, "group") and table is not self.table else "electrode_group"
         if not _has(table, name):
             return [None] * len(table.id)
-        return list(stored_data(table[name])[:])
+        return list(load(table[name].data, f"{name!r} of {table.name!r}"))
 
 
 def _has(table: Any, name: str) -> bool:

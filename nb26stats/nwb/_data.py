@@ -25,6 +25,11 @@ def as_array(data: Any, what: str) -> NDArray[Any]:
     ndarray
         A copy for file data; arrays in memory come back as they are.
     """
+    return _plain(load(data, what))
+
+
+def load(data: Any, what: str) -> Any:
+    """Return the stored values as hdmf gives them: an array, or a list of objects referred to."""
     import h5py
     from hdmf.data_utils import AbstractDataChunkIterator, DataIO
     from hdmf.query import HDMFDataset
@@ -33,19 +38,19 @@ def as_array(data: Any, what: str) -> NDArray[Any]:
         data = data.data
     if data is None:
         return np.empty(0)
+    if isinstance(data, (np.ndarray, list, tuple)):
+        return data
     if isinstance(data, AbstractDataChunkIterator):
         raise NB26NWBError(f"{what} is still to be produced by an iterator; write the file first")
     stored = data.dataset if isinstance(data, HDMFDataset) else data
     if isinstance(stored, h5py.Dataset) and not stored:
         raise ClosedSessionError(f"{what} cannot be read any more: open the file again")
-    if isinstance(data, h5py.Dataset) and data.shape is None:
+    if getattr(stored, "shape", ()) is None:
         return np.empty(0)
-    if not isinstance(data, (np.ndarray, list, tuple)):
-        try:
-            data = data[:]
-        except (OSError, RuntimeError, KeyError) as err:
-            raise _read_error(err, what) from err
-    return _plain(data)
+    try:
+        return data[:]
+    except Exception as err:
+        raise _read_error(err, what) from err
 
 
 def _plain(data: Any) -> NDArray[Any]:
@@ -78,10 +83,15 @@ def objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _read_error(err: Exception, what: str) -> NB26NWBError:
-    text = str(err).strip().splitlines()[0] if str(err).strip() else type(err).__name__
+    text = " ".join(str(err).split()) or type(err).__name__
     if "filter" in text or "plugin" in text:
         return NWBReadError(
             f"{what} is stored with a compression this HDF5 library lacks ({text}); "
             "`pip install hdf5plugin` and import it before opening the file"
         )
-    return CorruptFileError(f"{what} cannot be read ({text}); copy or download the file again")
+    if (
+        isinstance(err, (OSError, RuntimeError, KeyError))
+        and "numcodecs" not in type(err).__module__
+    ):
+        return CorruptFileError(f"{what} cannot be read ({text}); copy or download the file again")
+    return NWBReadError(f"{what} cannot be read: {text}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from .errors import (
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ZARR_MARKS = (".zgroup", "zarr.json", ".zmetadata")
+_BUSY = (errno.EAGAIN, errno.EWOULDBLOCK)
 _REMOTE = re.compile(r"^(https?|s3|gs|gcs|ftp|sftp|dandi)://", re.IGNORECASE)
 
 
@@ -75,6 +77,8 @@ def storage_of(path: Path) -> str:
         raise NotAnNWBFileError(
             f"{path} is a folder without Zarr metadata; give the path of one NWB file"
         )
+    if not path.is_file():
+        raise NotAnNWBFileError(f"{path} is neither a file nor a folder; give an NWB file")
     with path.open("rb") as stream:
         head = stream.read(64)
     if head.startswith(_SIGNATURE):
@@ -90,9 +94,12 @@ def storage_of(path: Path) -> str:
 
 def _open_hdf5(path: Path) -> dict[str, Any]:
     with _h5_file(path) as file:
-        version = _version(file)
-        groups = ", ".join(file.keys()) or "nothing"
-        namespaces = _cached_namespaces(file)
+        try:
+            version = _version(file)
+            groups = ", ".join(file.keys()) or "nothing"
+            namespaces = _cached_namespaces(file)
+        except (OSError, RuntimeError, KeyError) as err:
+            raise _damaged(path, err) from err
         if version is None:
             raise NotAnNWBFileError(
                 f"{path.name} is HDF5 but not NWB: it has no 'nwb_version'. "
@@ -117,13 +124,19 @@ def _h5_file(path: Path) -> Any:
     except OSError as err:
         if err.errno is not None:
             # h5py keeps errno for what the system refused: permission, locks, disk
-            raise type(err)(err.errno, f"cannot open {path}: {os.strerror(err.errno)}") from None
-        size = path.stat().st_size
-        reason = re.search(r"\((.*)\)", str(err))
-        raise CorruptFileError(
-            f"{path.name} ({size} bytes on disk) cannot be opened as HDF5: "
-            f"{reason.group(1) if reason else err}; copy or download the file again"
-        ) from err
+            busy = "; another program has it open for writing" if err.errno in _BUSY else ""
+            raise type(err)(
+                err.errno, f"cannot open {path}: {os.strerror(err.errno)}{busy}"
+            ) from None
+        raise _damaged(path, err) from err
+
+
+def _damaged(path: Path, err: Exception) -> CorruptFileError:
+    reason = re.search(r"\((.*)\)", str(err))
+    return CorruptFileError(
+        f"{path.name} ({path.stat().st_size} bytes on disk) cannot be opened as HDF5: "
+        f"{reason.group(1) if reason else err}; copy or download the file again"
+    )
 
 
 def _version(file: Any) -> str | None:

@@ -25,7 +25,7 @@ ALLOWED = (
     "comparisons (== != < <= > >=), 'in' and 'not in' with a list, and/or/not (& | ~), arithmetic "
     "(+ - * / // % **), column names (`in backticks` when they are no plain words), constants, "
     "and .isna() .notna() .isin([…]) .between(a, b) .str.contains('…') .str.startswith('…') "
-    ".str.endswith('…')"
+    ".str.endswith('…') (plain text unless regex=True)"
 )
 _MAX_LENGTH = 10_000
 
@@ -53,6 +53,8 @@ def safe_query(frame: pd.DataFrame, text: str, name: str) -> NDArray[np.bool_]:
         )
     if not text.strip():
         raise ValueError(f"{name}: the query is empty; it can use {ALLOWED}")
+    if "\0" in text:
+        raise ValueError(f"{name}: the query holds a null character")
     if len(text) > _MAX_LENGTH:
         raise ValueError(f"{name}: the query is longer than {_MAX_LENGTH} characters")
     evaluator = _Evaluator(frame, text, name)
@@ -123,7 +125,7 @@ class _Evaluator:
                 out.append(f" {word} ")
                 i = end + 1
                 continue
-            out.append(char)
+            out.append(" " if char in "\r\n" and not quote else char)
             i += 1
         return "".join(out)
 
@@ -225,14 +227,15 @@ class _Evaluator:
         return np.logical_and.reduce(masks)
 
     def compare(self, operator: ast.cmpop, left: Any, right: Any) -> Any:
-        import pandas as pd
-
         if isinstance(left, list) and isinstance(operator, (ast.Eq, ast.NotEq)):
             left, right = right, left
         member = isinstance(operator, (ast.In, ast.NotIn))
         if isinstance(right, list) and (member or isinstance(operator, (ast.Eq, ast.NotEq))):
             values = self.series(left)
-            mask = values.isin(right).to_numpy(dtype=bool)
+            try:
+                mask = _plain(values.isin(right))
+            except (TypeError, ValueError, OverflowError):
+                self.fail("this list cannot be compared with that column")
             return ~mask if isinstance(operator, (ast.NotIn, ast.NotEq)) else mask
         if member or isinstance(left, list) or isinstance(right, list):
             self.fail("'in' needs a column on its left and a list of constants on its right")
@@ -259,9 +262,9 @@ class _Evaluator:
         values = self.series(left)
         try:
             answer = getattr(values, verb)(right)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             self.fail("text and numbers cannot be ordered against each other")
-        return pd.Series(answer).fillna(False).to_numpy(dtype=bool)
+        return _plain(answer)
 
     def series(self, value: Any) -> pd.Series[Any]:
         import pandas as pd
@@ -312,10 +315,10 @@ class _Evaluator:
     ) -> NDArray[np.bool_]:
         import re
 
-        import pandas as pd
-
         if text and not any(isinstance(v, str) for v in values) and len(values):
             self.fail(f"{values.name!r} holds no text")
+        if text:
+            options.setdefault("na", False)
         if text and verb == "contains":
             # a pattern from a query is plain text unless asked for
             options.setdefault("regex", False)
@@ -323,18 +326,23 @@ class _Evaluator:
             answer = getattr(values.str if text else values, verb)(*arguments, **options)
         except (TypeError, ValueError, AttributeError, re.error) as err:
             self.fail(f".{verb}() does not work with these arguments ({err})")
-        return pd.Series(answer).fillna(False).to_numpy(dtype=bool)
+        return _plain(answer)
 
     def as_mask(self, value: Any) -> NDArray[np.bool_]:
         import pandas as pd
 
         if isinstance(value, pd.Series):
             if pd.api.types.is_bool_dtype(value.dtype):
-                return value.fillna(False).to_numpy(dtype=bool)
+                return _plain(value)
             self.fail(f"{value.name!r} is not true or false by itself; write `{value.name} == 1`")
         if isinstance(value, np.ndarray) and value.dtype == bool and value.ndim == 1:
             return value
         return self.fail("the query must give true or false for each row")
+
+
+def _plain(answer: pd.Series[Any]) -> NDArray[np.bool_]:
+    mask: NDArray[np.bool_] = answer.to_numpy(dtype=bool, na_value=False)
+    return mask
 
 
 _VERBS: dict[str, tuple[str, ...]] = {

@@ -73,6 +73,8 @@ def _from_values(query: Any, name: str, n_rows: int) -> NDArray[np.int64]:
     )
     if isinstance(query, (bytes, dict, set, frozenset)):
         raise TypeError(f"{kind}, got {type(query).__name__}")
+    if hasattr(query, "to_numpy") and getattr(query, "ndim", 1) == 1:
+        query = query.to_numpy()
     if not isinstance(query, np.ndarray):
         try:
             query = np.asarray(list(query) if isinstance(query, Iterable) else [query])
@@ -119,13 +121,16 @@ def _positions(values: NDArray[Any], name: str, n_rows: int) -> NDArray[np.int64
         )
     if np.any(values >= n_rows):
         raise ValueError(
-            f"{name}: row position {values.max():g} does not exist, there are {n_rows} rows "
-            f"(0 to {n_rows - 1})"
+            f"{name}: row position {values.max():g} does not exist, there are {n_rows} rows, "
+            "counted from 0"
         )
     out = values.astype(np.int64)
     seen, counts = np.unique(out, return_counts=True)
     if np.any(counts > 1):
-        raise ValueError(f"{name}: row position {seen[counts > 1][0]} is given more than once")
+        raise ValueError(
+            f"{name}: row position {seen[counts > 1][0]} is given more than once (a mask must "
+            "hold True and False, not 1 and 0)"
+        )
     return out
 
 

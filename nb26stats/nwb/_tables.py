@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nb26stats._check import as_bool, as_list, as_text
 
-from ._data import as_array, objects
+from ._data import as_array, load, objects
 from ._session import as_session
 from .errors import (
     CorruptFileError,
@@ -137,7 +137,8 @@ def find_table(session: Session, table: str = "trials") -> Any:
 
 def column_names(table: Any) -> list[str]:
     """Return the names of all columns but ``id``, in file order."""
-    return [str(name) for name in table.colnames]
+    # a damaged table may list a column that it does not hold
+    return [str(name) for name in table.colnames if name in table]
 
 
 def is_ragged(table: Any, name: str) -> bool:
@@ -329,8 +330,8 @@ def _unlinked(column: Any) -> list[Any]:
     if isinstance(column, TimeSeriesReferenceVectorData):
         rows = [column[i] for i in range(len(column.data))]
         return [(int(r.idx_start), int(r.count), str(r.timeseries.name)) for r in rows]
-    data = _unwrapped(column.data)
-    return [str(getattr(v, "name", v)) for v in data[:]]
+    linked = load(column.data, f"column {column.name!r}")
+    return [str(getattr(v, "name", v)) for v in linked]
 
 
 def _nested(index: Any, name: str) -> list[Any]:
