@@ -125,12 +125,16 @@ def spike_counts(
     --------
     >>> import nb26stats.nwb as nbn
     >>> from nb26stats import datasets
-    >>> name = "sub_anm00239123_ses_20170627T093549_ecephys_and_ogen.nwb"
     >>> counts = nbn.spike_counts(
-    ...     datasets.path(name), window=(0, 2), bin_size=0.1, trials="response == 'correct'"
+    ...     datasets.path("A2929-200711_neurosuite.nwb"),
+    ...     table="sleep_ripples",
+    ...     window=(-0.1, 0.2),
+    ...     bin_size=0.01,
     ... )
-    >>> counts.counts["Thalamus"].shape
-    (175, 20, 4)
+    >>> counts.areas, counts.counts["ca1"].shape
+    (['adn', 'ca1'], (594, 30, 8))
+    >>> int(counts.counts["ca1"].sum(axis=(0, 2)).argmax())
+    12
     """
     w0, width, n_bins = bin_grid(window, bin_size)
     dtype = _dtype(dtype)

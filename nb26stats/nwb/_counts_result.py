@@ -56,6 +56,21 @@ class SpikeCounts(Result):
         Whether ``counts`` holds rates in spikes/s.
     trials : DataFrame or None
         The kept rows of the trial table without ragged columns; None for an array of times.
+
+    Examples
+    --------
+    >>> import nb26stats.nwb as nbn
+    >>> from nb26stats import datasets
+    >>> counts = nbn.spike_counts(
+    ...     datasets.path("A2929-200711_neurosuite.nwb"),
+    ...     table="sleep_ripples",
+    ...     window=(-0.1, 0.2),
+    ...     bin_size=0.1,
+    ... )
+    >>> {area: array.shape for area, array in counts.counts.items()}
+    {'adn': (594, 3, 7), 'ca1': (594, 3, 8)}
+    >>> counts.to_array().shape, counts.sel(time=(0, 0.2)).n_bins
+    ((594, 3, 15), 2)
     """
 
     counts: dict[str, NDArray[Any]]
@@ -170,12 +185,18 @@ class SpikeCounts(Result):
         --------
         >>> import nb26stats.nwb as nbn
         >>> from nb26stats import datasets
-        >>> name = "sub_anm00239123_ses_20170627T093549_ecephys_and_ogen.nwb"
-        >>> counts = nbn.spike_counts(datasets.path(name), window=(0, 2), bin_size=0.5)
-        >>> counts.psth("Thalamus").mean.shape
-        (4,)
-        >>> sorted(counts.psth("Thalamus", by="type"))
-        ['lick left', 'lick right']
+        >>> counts = nbn.spike_counts(
+        ...     datasets.path("A2929-200711_neurosuite.nwb"),
+        ...     table="sleep_ripples",
+        ...     window=(-0.1, 0.2),
+        ...     bin_size=0.01,
+        ... )
+        >>> psth = counts.psth("ca1")
+        >>> psth.rate.shape, psth.n_units, psth.n_trials, psth.sem_over
+        ((30, 8), 8, 594, 'units')
+        >>> long = (counts.trials["stop_time"] - counts.trials["start_time"]) > 0.1
+        >>> sorted(counts.psth("ca1", by=long))
+        [False, True]
         """
         area = self._area(area)
         options: dict[str, Any] = {
@@ -313,7 +334,22 @@ class SpikeCounts(Result):
         return "\n".join(lines)
 
     def plot(self, areas: str | Sequence[str] | None = None, ax: Any = None, **style: Any) -> Any:
-        """Draw the mean rate of each area (or of ``areas``) against time; return the axes."""
+        """Draw the mean rate of each area against time.
+
+        Parameters
+        ----------
+        areas : str, sequence of str or None
+            Which areas; all by default.
+        ax : matplotlib axes or sequence of axes, optional
+            Where to draw.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_psth`.
+
+        Returns
+        -------
+        Axes or ndarray of Axes
+            What was drawn on.
+        """
         from nb26stats import plotting
 
         names = self.areas if areas is None else _check.as_list(areas, "areas")
