@@ -82,7 +82,9 @@ def test_v9_alm_around_a_relative_cue():
     assert counts.sum() == 560
     assert (counts.sum(axis=(1, 2)) > 0).sum() == 82
     assert len(got.info["outside_spikes"]) == 9
-    assert [sum(word in text for text in said) for word in ("relative", "ascending", "9 of 178")] == [
+    assert [
+        sum(word in text for text in said) for word in ("relative", "ascending", "9 of 178")
+    ] == [
         1,
         1,
         1,
@@ -164,9 +166,7 @@ def test_fields_of_the_result(tmp_path):
         unit_ids=[11, 12, 13],
         trial_ids=[7, 8, 9],
     )
-    got, _ = quiet(
-        path, align_to="cue_time", window=(-0.2, 0.3), bin_size=0.1, trials=[2, 0]
-    )
+    got, _ = quiet(path, align_to="cue_time", window=(-0.2, 0.3), bin_size=0.1, trials=[2, 0])
     assert got.areas == ["B", "A"]
     np.testing.assert_array_equal(got.time, -0.2 + np.arange(5) * 0.1)
     np.testing.assert_array_equal(got.bin_centers, -0.2 + (np.arange(5) + 0.5) * 0.1)
@@ -256,9 +256,7 @@ def test_counts_that_do_not_fit_are_an_error():
 
 def test_rates():
     nwb = memory([[0.1, 0.2, 1.3]])
-    got, _ = quiet(
-        nwb, align_to=[0.0, 1.0], window=(0, 1), bin_size=0.5, rate=True, dtype="uint8"
-    )
+    got, _ = quiet(nwb, align_to=[0.0, 1.0], window=(0, 1), bin_size=0.5, rate=True, dtype="uint8")
     assert got.counts["A"].dtype == np.float64
     assert got.rate is True
     assert got.counts["A"][:, :, 0].tolist() == [[4.0, 0.0], [2.0, 0.0]]
@@ -312,7 +310,9 @@ def test_trials_by_mask_positions_and_query():
 
 
 def test_selections_that_leave_nothing_are_empty_results():
-    nwb = memory([[0.5], [0.6]], {"location": ["A", "B"], "snr": [1.0, 2.0]}, {"start_time": [0, 1.0]})
+    nwb = memory(
+        [[0.5], [0.6]], {"location": ["A", "B"], "snr": [1.0, 2.0]}, {"start_time": [0, 1.0]}
+    )
     options = {"window": (0, 1), "bin_size": 0.5}
     got, said = quiet(nwb, **options, trials=[])
     assert got.counts["A"].shape == (0, 2, 1)
@@ -368,7 +368,7 @@ def test_areas():
     assert groups(joined) == {"V1": [0, 2], "rest": [4]}
     got, _ = quiet(nwb, **options, areas=joined)
     assert got.unit_area["V1"].tolist() == ["VISp1", "VISp2/3"]
-    with pytest.raises(ValueError, match="'DG'.*TH"):
+    with pytest.raises(ValueError, match=r"'DG'.*TH"):
         groups(["DG"])
     with pytest.raises(ValueError, match="VISp1"):
         groups({"a": ["VISp1"], "b": ["visp1"]})

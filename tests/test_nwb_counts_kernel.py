@@ -81,8 +81,7 @@ def test_one_thirty_thousandth_bins_keep_neighbouring_samples_apart():
 
 
 RATES = [
-    Fraction(n)
-    for n in (1000, 1250, 2000, 10000, 20000, 25000, 30000, 32000, 32552, 40000)
+    Fraction(n) for n in (1000, 1250, 2000, 10000, 20000, 25000, 30000, 32000, 32552, 40000)
 ] + [Fraction(390625, 16)]
 WIDTHS = [Fraction(1, n) for n in (20, 50, 100, 200, 500, 1000, 2000, 10000, 30000)]
 OFFSETS = [0, 17, 5000, 10**6, 16 * 10**8]
@@ -186,9 +185,7 @@ def test_v18_permutations_and_subsets(trains, events, data):
         count(trains, events, -0.5, 0.05, 30, groups=[units]), whole[:, :, units]
     )
     half = len(units) // 2
-    first, second = count(
-        trains, events, -0.5, 0.05, 30, groups=[units[:half], units[half:]]
-    )
+    first, second = count(trains, events, -0.5, 0.05, 30, groups=[units[:half], units[half:]])
     np.testing.assert_array_equal(np.concatenate([first, second], axis=2), whole[:, :, units])
 
 
@@ -202,7 +199,9 @@ def test_counts_of_two_trains_add_up(a, b, events):
 ticks = st.lists(st.integers(0, 4000), max_size=40)
 
 
-@given(spikes=ticks, events=ticks, start=st.integers(-300, 300), n=st.integers(2, 30), cut=st.data())
+@given(
+    spikes=ticks, events=ticks, start=st.integers(-300, 300), n=st.integers(2, 30), cut=st.data()
+)
 def test_a_window_is_the_sum_of_its_parts(spikes, events, start, n, cut):
     k = cut.draw(st.integers(1, n - 1))
     s, e = np.array(sorted(spikes)) / 1000, np.array(events) / 1000
@@ -210,9 +209,7 @@ def test_a_window_is_the_sum_of_its_parts(spikes, events, start, n, cut):
     left = count([s], e, start / 1000, 0.01, k)
     right = count([s], e, (start + 10 * k) / 1000, 0.01, n - k)
     np.testing.assert_array_equal(np.concatenate([left, right], axis=1), whole)
-    np.testing.assert_array_equal(
-        whole[:, :, 0], count_ticks(sorted(spikes), events, start, 10, n)
-    )
+    np.testing.assert_array_equal(whole[:, :, 0], count_ticks(sorted(spikes), events, start, 10, n))
 
 
 @given(spikes=ticks, events=ticks, shift=st.sampled_from([1000, 86_400_000, 10**9]))

@@ -94,9 +94,7 @@ def test_overlaps_of_at_most_the_tolerance_do_not_count():
 
 def test_open_invalid_times_reach_to_the_end():
     nwb = file_with(invalid=[(4.0, np.nan)])
-    np.testing.assert_array_equal(
-        valid(nwb, [2.0, 6.0], (-1, 1)), [[True, True], [False, False]]
-    )
+    np.testing.assert_array_equal(valid(nwb, [2.0, 6.0], (-1, 1)), [[True, True], [False, False]])
 
 
 def test_outside_spikes_are_listed_and_warned_about_once():
@@ -121,7 +119,9 @@ def test_windows_that_end_on_the_first_and_last_spike_are_inside():
 
 def test_events_on_another_clock_get_a_warning_of_their_own():
     nwb = file_with(spikes=[[100.0, 150.0], [120.0]])
-    with pytest.warns(NB26StatsWarning, match="no spike can fall in any of the 3 windows") as caught:
+    with pytest.warns(
+        NB26StatsWarning, match="no spike can fall in any of the 3 windows"
+    ) as caught:
         got = nbn.spike_counts(nwb, align_to=[1.0, 21.0, 41.0], window=(-0.5, 0.5))
     assert len(caught) == 1
     assert got.to_array().sum() == 0
@@ -138,14 +138,12 @@ def test_on_outside_drop_and_raise():
     np.testing.assert_array_equal(got.valid["A"], [[True, False], [True, True], [False, True]])
     assert got.info["n_dropped_outside"] == 1
     assert "outside the recording" in got.summary()
-    with pytest.raises(ValueError, match="1 windows lie where no selected unit.*0 start before"):
-        nbn.spike_counts(
-            nwb, align_to=events, window=(-0.5, 0.5), bin_size=0.5, on_outside="raise"
-        )
+    with pytest.raises(ValueError, match=r"1 windows lie where no selected unit.*0 start before"):
+        nbn.spike_counts(nwb, align_to=events, window=(-0.5, 0.5), bin_size=0.5, on_outside="raise")
     plain = file_with()
     with (
         pytest.warns(NB26StatsWarning, match="2 of 3 windows"),
-        pytest.raises(ValueError, match="0 windows lie where no selected unit.*2 start before"),
+        pytest.raises(ValueError, match=r"0 windows lie where no selected unit.*2 start before"),
     ):
         nbn.spike_counts(plain, align_to=[0.1, 5.0, 9.9], window=(-1, 1), on_outside="raise")
     inside = nbn.spike_counts(plain, align_to=[5.0], window=(-1, 1), on_outside="raise")

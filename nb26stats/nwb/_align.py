@@ -179,7 +179,7 @@ def event_times(
                 f"in their trial, {found.fa:.1%} as they stand; relative_to='start_time' says so "
                 "without this warning, relative_to='session' takes them as they stand",
                 NB26StatsWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
     elif relative_to == "session":
         found = Alignment(align_to, "absolute", note="said by the caller")
@@ -269,7 +269,7 @@ def _warn_coarse(stored: list[NDArray[Any]]) -> None:
             f"event times are stored in a type whose values lie {spacing:.2g} s apart at the "
             "largest time: bin edges cannot be exact",
             NB26StatsWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -299,7 +299,10 @@ def _as_float(values: NDArray[Any]) -> NDArray[np.float64] | None:
             value, (int, float, np.integer, np.floating)
         ):
             return None
-        out[i] = float(value)
+        try:
+            out[i] = float(value)
+        except OverflowError:
+            return None
     return out
 
 

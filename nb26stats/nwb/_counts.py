@@ -398,9 +398,9 @@ def _warn_about_clocks(trains: SpikeTrains, events: NDArray[np.float64]) -> None
 
 
 def _dtype(dtype: Any) -> str:
-    if not isinstance(dtype, str):
+    if not isinstance(dtype, str) and dtype is not None:  # numpy takes None for float64
         try:
-            dtype = np.dtype("O" if dtype is None else dtype).name
+            dtype = np.dtype(dtype).name
         except TypeError:
             raise TypeError(
                 f"dtype must be one of {', '.join(map(repr, LIMITS))}, got {type(dtype).__name__}"
