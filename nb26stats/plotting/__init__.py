@@ -1,0 +1,64 @@
+"""Figures from result objects; matplotlib loads when the first figure is drawn.
+
+Every ``plot_*`` function takes ``ax=None`` and matplotlib style keywords, returns the axes it drew
+on, changes no setting and shows nothing: save with ``ax.figure.savefig(...)``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._behavior import plot_accuracy, plot_psychometric
+    from ._blocks import accuracy_blocks, psychometric_points
+    from ._colors import ATOM_COLORS, OKABE_ITO, area_colors
+    from ._components import plot_components
+    from ._psth import plot_psth
+    from ._raster import plot_raster
+    from ._rates import mean_rates, plot_rates
+    from ._style import style
+
+_HOMES = {
+    "ATOM_COLORS": "_colors",
+    "OKABE_ITO": "_colors",
+    "accuracy_blocks": "_blocks",
+    "area_colors": "_colors",
+    "mean_rates": "_rates",
+    "plot_accuracy": "_behavior",
+    "plot_components": "_components",
+    "plot_psth": "_psth",
+    "plot_psychometric": "_behavior",
+    "plot_raster": "_raster",
+    "plot_rates": "_rates",
+    "psychometric_points": "_blocks",
+    "style": "_style",
+}
+
+__all__ = [
+    "ATOM_COLORS",
+    "OKABE_ITO",
+    "accuracy_blocks",
+    "area_colors",
+    "mean_rates",
+    "plot_accuracy",
+    "plot_components",
+    "plot_psth",
+    "plot_psychometric",
+    "plot_raster",
+    "plot_rates",
+    "psychometric_points",
+    "style",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,74 @@
+"""The one colour table: an area, or an information atom, looks the same in every figure."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from types import MappingProxyType
+
+OKABE_ITO = MappingProxyType(
+    {
+        "blue": "#0072B2",
+        "vermillion": "#D55E00",
+        "green": "#009E73",
+        "purple": "#CC79A7",
+        "orange": "#E69F00",
+        "sky": "#56B4E9",
+        "grey": "#666666",
+    }
+)
+"""Seven colours that colour-blind readers can tell apart (Okabe and Ito, with a darker grey)."""
+
+ATOM_COLORS = MappingProxyType(
+    {
+        "redundancy": OKABE_ITO["grey"],
+        "unique1": OKABE_ITO["blue"],
+        "unique2": OKABE_ITO["vermillion"],
+        "synergy": OKABE_ITO["green"],
+    }
+)
+"""Colours of the atoms of an information decomposition."""
+
+_WHEEL = tuple(value for name, value in OKABE_ITO.items() if name != "grey")
+_NO_AREA = frozenset({"unknown", "mixed"})
+
+
+def area_colors(areas: Iterable[str] | str) -> dict[str, str]:
+    """Give every brain area its colour.
+
+    A name always prefers the same colour, in every file; areas shown together that prefer the same
+    one move on to the next free colour. ``"unknown"`` and ``"mixed"`` are grey. The order of
+    ``areas`` does not matter.
+
+    Parameters
+    ----------
+    areas : iterable of str, or str
+        Names of the areas of one figure or file.
+
+    Returns
+    -------
+    dict
+        Area to colour (hexadecimal text), in the order given.
+
+    Examples
+    --------
+    >>> from nb26stats.plotting import area_colors
+    >>> area_colors(["CA1", "unknown"])["unknown"]
+    '#666666'
+    >>> len(set(area_colors(["CA1", "ALM", "Thalamus"]).values()))
+    3
+    """
+    names = [areas] if isinstance(areas, str) else [str(area) for area in areas]
+    used = [0] * len(_WHEEL)
+    chosen: dict[str, str] = {}
+    for name in sorted(set(names)):
+        if name.casefold() in _NO_AREA:
+            chosen[name] = OKABE_ITO["grey"]
+            continue
+        first = zlib.crc32(name.casefold().encode("utf-8", "replace")) % len(_WHEEL)
+        # the first colour from the preferred one on that is used least
+        place = min(range(len(_WHEEL)), key=lambda k: (used[(first + k) % len(_WHEEL)], k))
+        slot = (first + place) % len(_WHEEL)
+        used[slot] += 1
+        chosen[name] = _WHEEL[slot]
+    return {name: chosen[name] for name in names}
