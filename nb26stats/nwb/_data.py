@@ -84,7 +84,7 @@ def objects(values: list[Any]) -> NDArray[Any]:
 
 def _read_error(err: Exception, what: str) -> NB26NWBError:
     text = " ".join(str(err).split()) or type(err).__name__
-    if "filter" in text or "plugin" in text:
+    if "not registered" in text or "plugin" in text or "open directory" in text:
         return NWBReadError(
             f"{what} is stored with a compression this HDF5 library lacks ({text}); "
             "`pip install hdf5plugin` and import it before opening the file"
