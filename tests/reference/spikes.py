@@ -59,3 +59,16 @@ def count_rule(
             if 0 <= k < n_bins:
                 out[e, k] += 1
     return out
+
+
+def count_searchsorted(
+    spikes: np.ndarray, index: np.ndarray, edges: np.ndarray, dtype: str = "int32"
+) -> np.ndarray:
+    """Counts (n_events, n_bins, n_units) from one ``searchsorted`` per unit on all ``edges``."""
+    n_events, n_edges = edges.shape
+    out = np.zeros((n_events, n_edges - 1, index.size - 1), dtype)
+    flat = edges.ravel()
+    for u in range(index.size - 1):
+        place = np.searchsorted(spikes[index[u] : index[u + 1]], flat).reshape(edges.shape)
+        out[:, :, u] = np.diff(place, axis=1)
+    return out
