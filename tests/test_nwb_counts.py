@@ -16,6 +16,7 @@ from nwb_files import (
     make,
     nonfinite_spikes,
     simple,
+    steinmetz_like,
     trial_table,
     uint8_index,
     units_table,
@@ -350,6 +351,32 @@ def test_quality_is_applied_and_counted():
         assert got.info["n_excluded"] == 3 - len(ids)
     with pytest.raises(ValueError, match="mua"):
         quiet(nwb, **options, quality="excellent")
+
+
+def test_v24_quality_of_the_shipped_files():
+    for name, table, values in ((RIPPLES, "sleep_ripples", "group"), (ALM, "trials", "Excellent")):
+        with pytest.raises(ValueError, match=values):
+            quiet(datasets.path(name), table=table, quality="good")
+    got, _ = quiet(datasets.path(ALM), quality="excellent", window=(0, 1))
+    assert got.n_units == 1
+    assert got.info["quality_column"] == "quality"
+
+
+def test_areas_come_from_the_peak_channel(tmp_path):
+    got, _ = quiet(steinmetz_like(tmp_path / "s.nwb"), align_to="go_cue", window=(0, 1))
+    assert {a: u.tolist() for a, u in got.unit_index.items()} == {
+        "VISp": [0, 2, 4],
+        "MOs": [1, 3, 5],
+    }
+    assert got.info["verdict"] == "absolute"
+
+
+def test_all_cores_give_the_same():
+    path = datasets.path(RIPPLES)
+    options = {"table": "sleep_ripples", "window": (-0.1, 0.2)}
+    one = nbn.spike_counts(path, **options)
+    every = nbn.spike_counts(path, **options, n_threads=0)
+    np.testing.assert_array_equal(every.to_array(), one.to_array())
 
 
 def test_areas():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -280,3 +281,24 @@ def test_work_is_cut_into_short_calls_without_changing_the_result(monkeypatch):
 def test_events_that_are_not_finite_count_nothing():
     got = count([[0.5, 1.5]], [np.nan, 0.0, np.inf, 1.0], 0.0, 1.0, 1)
     np.testing.assert_array_equal(got[:, 0, 0], [0, 1, 0, 1])
+
+
+def test_an_error_or_ctrl_c_in_a_thread_stops_the_work(monkeypatch):
+    calls = []
+
+    def stop(*args):
+        calls.append(args)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        time.sleep(0.005)
+        return 0
+
+    monkeypatch.setattr("nb26stats._numba.spikes._count_block", stop)
+    monkeypatch.setattr("nb26stats._numba.spikes._VISITS", 10)
+    trains, events = [[0.5]] * 64, np.linspace(0, 1, 200)
+    for n_threads in (1, 2):
+        calls.clear()
+        with pytest.raises(KeyboardInterrupt):
+            count(trains, events, 0.0, 0.1, 5, n_threads=n_threads)
+        # the other thread may have started a few of the hundreds of pieces
+        assert 1 <= len(calls) < 400
