@@ -26,7 +26,7 @@ def kernel(function: F) -> F:
 def _compile(function: Callable[..., Any]) -> Any:
     import numba
 
-    options = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", numba.errors.NumbaWarning)
