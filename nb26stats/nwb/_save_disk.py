@@ -2,16 +2,18 @@
 
 When the disk fills up while HDF5 writes, HDF5 can no longer close its file: the error is a
 ``RuntimeError`` about reference counts, and the process may crash when it exits. Here HDF5 writes
-through a Python object: the first error of the system is kept, later writes go to memory, HDF5
-closes in peace, and the kept error is raised afterwards.
+through a Python object: the first error is kept, later writes go to memory, HDF5 closes in peace,
+and the kept error is raised afterwards. An interrupt that arrives in a write is kept the same way.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,7 +35,7 @@ _NO_ROOM = 65536
 
 
 class GuardedFile(io.RawIOBase):
-    """An existing file opened for reading and writing; ``failure`` is the first system error.
+    """An existing file opened for reading and writing; ``failure`` is the first error of a write.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class GuardedFile(io.RawIOBase):
         self._end = os.fstat(self._raw.fileno()).st_size
         self._at = 0
         self._pages: dict[int, bytearray] = {}
-        self.failure: OSError | None = None
+        self.failure: BaseException | None = None
 
     def __repr__(self) -> str:
         # h5py takes the file's name from here
@@ -112,7 +114,7 @@ class GuardedFile(io.RawIOBase):
                 done = 0
                 while done < len(view):
                     done += self._raw.write(view[done:]) or 0
-            except OSError as err:
+            except BaseException as err:
                 self.failure = err
         if self.failure is not None:
             for page, first, last in self._spans(len(view)):
@@ -130,7 +132,7 @@ class GuardedFile(io.RawIOBase):
         if self.failure is None:
             try:
                 self._raw.truncate(size)
-            except OSError as err:
+            except BaseException as err:
                 self.failure = err
         self._end = size
         return size
@@ -160,6 +162,35 @@ class GuardedFile(io.RawIOBase):
             new[: len(stored)] = stored
             self._pages[page] = new
         return self._pages[page]
+
+
+@contextlib.contextmanager
+def guarded_hdf5(path: Path, mode: str) -> Iterator[Any]:
+    """Open an existing file with h5py; the first error of a write is raised once it is closed.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    mode : {'r+', 'w'}
+        ``'w'`` starts from an empty file.
+
+    Yields
+    ------
+    h5py.File
+    """
+    import h5py
+
+    with GuardedFile(path) as disk:
+        try:
+            with h5py.File(disk, mode) as file:
+                yield file
+        except Exception as err:
+            if disk.failure is not None:
+                raise disk.failure from err
+            raise
+        if disk.failure is not None:
+            raise disk.failure
 
 
 def free_bytes(folder: Path) -> int:

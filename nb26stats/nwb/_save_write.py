@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._save_disk import GuardedFile
+from ._save_disk import guarded_hdf5
 from ._save_items import MODULE, Item, Table
 
 if TYPE_CHECKING:
@@ -30,38 +30,31 @@ def add_to_copy(
     replaced : sequence of str
         Names to delete from the processing module first.
     """
-    import h5py
     from pynwb import NWBHDF5IO
 
-    with GuardedFile(part) as disk, warnings.catch_warnings():
+    with guarded_hdf5(part, "r+") as file, warnings.catch_warnings():
         # what pynwb says about the source has been kept when it was opened for reading
         warnings.simplefilter("ignore")
-        with h5py.File(disk, "r+") as file:
-            for name in replaced:
-                # pynwb can neither remove nor replace what a file holds
-                del file[f"processing/{MODULE}/{name}"]
-            with NWBHDF5IO(file=file, mode="r+", load_namespaces=True) as io:
-                nwbfile = io.read()
-                _add(nwbfile, items, texts)
-                io.write(nwbfile)
-        if disk.failure is not None:
-            raise disk.failure
+        for name in replaced:
+            # pynwb can neither remove nor replace what a file holds
+            del file[f"processing/{MODULE}/{name}"]
+        with NWBHDF5IO(file=file, mode="r+", load_namespaces=True) as io:
+            nwbfile = io.read()
+            _add(nwbfile, items, texts)
+            io.write(nwbfile)
 
 
 def write_new(
     part: Path, nwbfile: pynwb.NWBFile, items: Sequence[Item], texts: Mapping[str, str]
 ) -> None:
     """Write ``nwbfile`` with ``items`` added into the empty file ``part``."""
-    import h5py
     from pynwb import NWBHDF5IO
 
-    with GuardedFile(part) as disk, warnings.catch_warnings():
+    with guarded_hdf5(part, "w") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with h5py.File(disk, "w") as file, NWBHDF5IO(file=file, mode="w") as io:
+        with NWBHDF5IO(file=file, mode="w") as io:
             _add(nwbfile, items, texts)
             io.write(nwbfile)
-        if disk.failure is not None:
-            raise disk.failure
 
 
 def _add(nwbfile: Any, items: Sequence[Item], texts: Mapping[str, str]) -> None:
