@@ -1,0 +1,536 @@
+"""Which rows and units a user means; query strings that can only compare, never execute."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import nwb_files
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nb26stats.nwb as nbn
+from nb26stats import datasets
+from nb26stats.nwb import MissingColumnError, spike_counts
+from nb26stats.nwb._select import safe_query, select_quality, select_rows
+
+ALM = "sub_anm00239123_ses_20170627T093549_ecephys_and_ogen.nwb"
+ECONOMO = "sub-anm369963_ses-20170228.nwb"
+RIPPLES = "A2929-200711_neurosuite.nwb"
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "a": [1, 2, 3, 4],
+            "b": [1.0, np.nan, 3.0, 4.0],
+            "s": ["x", "yes", "no", None],
+            "f": [True, False, True, False],
+            "my col": [1, 2, 3, 4],
+            "c": pd.Categorical(["u", "v", "u", "v"]),
+            "nb": pd.array([True, None, False, True], dtype="boolean"),
+            "ni": pd.array([1, None, 3, 4], dtype="Int64"),
+            "Größe": [1, 1, 2, 2],
+        },
+        index=pd.Index([5, 6, 7, 8], name="id"),
+    )
+
+
+# ---- what a query can say ------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a > 1", [1, 2, 3]),
+        ("2 < a", [2, 3]),
+        ("1 < a <= 3", [1, 2]),
+        ("a>1 & b<4", [2]),
+        ("(a > 1) & (b < 4)", [2]),
+        ("a > 1 and b < 4", [2]),
+        ("a > 1 and\n  b < 4", [2]),
+        ("f | a==2", [0, 1, 2]),
+        ("~f", [1, 3]),
+        ("not f", [1, 3]),
+        ("~f & a > 2", [3]),
+        ("f == True", [0, 2]),
+        ("nb", [0, 3]),
+        ("ni > 1", [2, 3]),
+        ("s == 'x'", [0]),
+        ('"x" == s', [0]),
+        ("s != 'x'", [1, 2, 3]),
+        ("s in ['x', 'no']", [0, 2]),
+        ("s not in ['x']", [1, 2, 3]),
+        ("s == ['x', 'yes']", [0, 1]),
+        ("a in (1, -2, 4)", [0, 3]),
+        ("a == ()", []),
+        ("s == 'a & b'", []),
+        ("s == 'it is `no` name'", []),
+        ("c == 'u'", [0, 2]),
+        ("`my col` >= 3", [2, 3]),
+        ("`my col` >= 3 and `a` < 4", [2]),
+        ("Größe == 2", [2, 3]),
+        ("id == 6", [1]),
+        ("index > 6", [2, 3]),
+        ("b.isna()", [1]),
+        ("b.notna() and a < 4", [0, 2]),
+        ("~b.isna()", [0, 2, 3]),
+        ("s.isna()", [3]),
+        ("b != b", [1]),
+        ("b > 0 or b <= 0", [0, 2, 3]),
+        ("s.isin(['x'])", [0]),
+        ("a.between(2, 3)", [1, 2]),
+        ("a.between(-1, 3, inclusive='neither')", [0, 1]),
+        ("s.str.contains('e')", [1]),
+        ("s.str.contains('.')", []),
+        ("s.str.contains('^n', regex=True)", [2]),
+        ("s.str.startswith('y') or a == 1", [0, 1]),
+        ("`s`.str.endswith('o')", [2]),
+        ("a % 2 == 0", [1, 3]),
+        ("a ** 2 > 8", [2, 3]),
+        ("-a < -2", [2, 3]),
+        ("a + b * 2 - 1 >= 8", [2, 3]),
+        ("a / 2 == 1.5", [2]),
+        ("a // 2 == 1", [1, 2]),
+        ("a < b", []),
+        ("a == 1e0", [0]),
+        ("a < 1e400", [0, 1, 2, 3]),
+    ],
+)
+def test_queries(frame, text, rows):
+    mask = safe_query(frame, text, "trials")
+    assert mask.dtype == bool
+    assert np.flatnonzero(mask).tolist() == rows
+    assert select_rows(frame, text, name="trials", n_rows=4).tolist() == rows
+
+
+def test_queries_agree_with_pandas(frame):
+    plain = frame[["a", "b", "s", "f", "my col"]]
+    for text in (
+        "a > 1 & b < 4",
+        "s == 'x' or `my col` > 3",
+        "a in [1, 3] and not f",
+        "a + b > 4",
+        "s == ['x', 'no']",
+        "1 < a < 4",
+        "b != b",
+        "~f",
+    ):
+        ours = plain[safe_query(plain, text, "trials")]
+        pd.testing.assert_frame_equal(ours, plain.query(text, engine="python"))
+
+
+# ---- what it cannot say --------------------------------------------------------------------------
+HOSTILE = [
+    "@x",
+    "a > @x",
+    "s == 'a@b'",
+    "@open('pwned', 'w')",
+    "__import__('os')",
+    "__import__('os').system('touch pwned')",
+    "a.__class__",
+    "a.__class__.__mro__[-1].__subclasses__()",
+    "`__class__` > 1",
+    "a.to_csv('pwned')",
+    "a.to_csv('pwned') > 1",
+    "s.to_pickle('pwned')",
+    "a.map(print)",
+    "a.apply(exit)",
+    "a.pipe(print)",
+    "a.eval('1')",
+    "a.values.tofile('pwned')",
+    "a.values",
+    "a.array",
+    "open('pwned', 'w')",
+    "open('pwned', 'w').write('x')",
+    "exec('import os')",
+    "eval('1')",
+    "print(1)",
+    "exit()",
+    "globals()",
+    "lambda: 1",
+    "(lambda: 1)()",
+    "[x for x in a]",
+    "{x for x in a}",
+    "{x: x for x in a}",
+    "(x for x in a)",
+    "any(x for x in a)",
+    "f'{a}' == s",
+    "f'{open(1)}'",
+    "(a := 3) > 1",
+    "a if f else b",
+    "{**a}",
+    "{'a': 1}",
+    "*a",
+    "a[0]",
+    "a[0] > 1",
+    "a[:2]",
+    "a.str",
+    "s.str",
+    "a is None",
+    "a is not b",
+    "a == None",
+    "a > ...",
+    "a > 1j",
+    "a > b'x'",
+    "a << 2 > 1",
+    "a @ b > 1",
+    "a > 'x'",
+    "s > 1",
+    "s + 'x' == 'xx'",
+    "s * 1000000000 == 'x'",
+    "'x' * 1000000000 == s",
+    "[1] * 1000000000 == a",
+    "b.isna(1)",
+    "a.isna().isna()",
+    "(a > 1).isna()",
+    "s.str.contains(a)",
+    "s.str.contains('(', regex=True)",
+    "s.str.contains('x', flags=1)",
+    "s.str.replace('x', 'y') == 'y'",
+    "s.str.str.contains('x')",
+    "s.str.contains",
+    "a.str.contains('x')",
+    "a.isin(**{'values': [1]})",
+    "a.isin(*[1])",
+    "a.isin('abc')",
+    "a.isin([b])",
+    "a.between('x', 'y')",
+    "a.between(1)",
+    "a in b",
+    "a in 3",
+    "1 in [1]",
+    "[1] == [2]",
+    "a == [b]",
+    "() > a",
+    "a",
+    "s",
+    "b and f",
+    "not a",
+    "-f",
+    "True",
+    "None",
+    "1",
+    "'x'",
+    "1 == 1",
+    "a + 1",
+    "'a' > s > 1",
+    "a = 1",
+    "a == 1; b == 2",
+    "import os",
+    "del a",
+    "a > ",
+    "a >> ",
+    "> 1",
+    "a > 1)",
+    "(a > 1",
+    "`a > 1",
+    "a && b",
+    "a || b",
+    "a ! b",
+    "a ? b : c",
+    "$",
+    "# comment",
+    "a > 1 # comment",
+    "await a",
+    "yield a",
+    "a > 1\0",
+    "\0",
+    "",
+    "   ",
+    "\n",
+    "a" * 10_001,
+    "(" * 4000 + "a > 1" + ")" * 4000,
+    "-" * 9000 + "a > 1",
+    "not " * 2400 + "f",
+    "~" * 9000 + "f",
+    "a > " + "9" * 5000,
+    "zzz > 1",
+    "`no such` > 1",
+    "exec",
+    "é > 1",
+    "1_000 > zz",
+]
+
+
+@pytest.fixture
+def nothing_happens(tmp_path, monkeypatch):
+    """Any call of these means that a query executed something."""
+    monkeypatch.chdir(tmp_path)
+    called = []
+
+    def forbid(owner, name):
+        real = getattr(owner, name)
+
+        def spy(*args, **kwargs):
+            called.append((name, args))
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, spy)
+
+    for owner, name in (
+        (builtins, "exec"),
+        (builtins, "eval"),
+        (builtins, "print"),
+        (os, "system"),
+        (subprocess, "Popen"),
+        (pd.Series, "map"),
+        (pd.Series, "apply"),
+        (pd.Series, "pipe"),
+        (pd.Series, "to_csv"),
+        (pd.DataFrame, "query"),
+        (pd.DataFrame, "eval"),
+        (pd, "eval"),
+    ):
+        forbid(owner, name)
+    yield
+    assert called == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=[f"{i}" for i in range(len(HOSTILE))])
+def test_v25_queries_that_are_refused(frame, text, nothing_happens):
+    for call in (
+        lambda: safe_query(frame, text, "trials"),
+        lambda: select_rows(frame, text, name="trials", n_rows=4),
+    ):
+        with pytest.raises(ValueError, match="trials") as caught:
+            call()
+        message = str(caught.value)
+        assert len(message) < 1200
+        assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "text", ["@x", "a.__class__", "start_time.to_csv('pwned')", "__import__('os').system('true')"]
+)
+def test_v25_through_spike_counts(text, nothing_happens):
+    path = datasets.path(ALM)
+    for key in ("trials", "quality"):
+        with pytest.raises(ValueError, match=key):
+            spike_counts(path, **{key: text})
+
+
+def test_a_refusal_says_what_is_allowed(frame):
+    with pytest.raises(ValueError, match=r"to_csv.*not allowed.*comparisons.*backticks.*isna"):
+        safe_query(frame, "a.to_csv('x')", "trials")
+    with pytest.raises(ValueError, match="write == to compare"):
+        safe_query(frame, "a = 1", "trials")
+    with pytest.raises(MissingColumnError, match="did you mean 'response'"):
+        safe_query(pd.DataFrame({"response": ["x"]}), "respons == 'x'", "trials")
+
+
+def test_huge_numbers_are_just_numbers(frame):
+    for text, rows in (
+        ("9**9**9**9 > a", [0, 1, 2, 3]),
+        ("a > 0x" + "f" * 3000, []),
+        ("a == 0x" + "f" * 3000, []),
+        ("a in [0x" + "f" * 3000 + "]", []),
+        ("a // 0 > 1", [0, 1, 2, 3]),
+    ):
+        assert np.flatnonzero(safe_query(frame, text, "trials")).tolist() == rows
+    with pytest.raises(ValueError, match="too large"):
+        safe_query(frame, "a + 0x" + "f" * 3000 + " > 1", "trials")
+
+
+@given(st.text(alphabet="abfs()[]{}.,'\"`~&|<>=!+-*/%@_ 019:;\\\n\t#$é", max_size=40))
+def test_any_text_gives_a_mask_or_one_error(text):
+    table = pd.DataFrame({"a": [1, 2], "b": [1.0, np.nan], "f": [True, False], "s": ["a", "b"]})
+    mask = np.zeros(2, bool)
+    with contextlib.suppress(ValueError):  # anything else would fail the test
+        mask = safe_query(table, text, "trials")
+    assert mask.dtype == bool
+    assert mask.shape == (2,)
+
+
+# ---- masks and positions -------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        (None, [0, 1, 2, 3]),
+        ([True, False, True, False], [0, 2]),
+        ((True, False, True, False), [0, 2]),
+        (np.array([False] * 4), []),
+        (np.array([[True], [False], [True], [True]]), [0, 2, 3]),
+        (pd.Series([True, False, False, True], index=[9, 8, 7, 6]), [0, 3]),
+        (pd.Series([True, False, False, True], dtype="boolean"), [0, 3]),
+        (np.array([True, False, True, False], dtype=object), [0, 2]),
+        ([3, 0], [3, 0]),
+        ([3.0, 0.0], [3, 0]),
+        (2, [2]),
+        (2.0, [2]),
+        (np.int8(1), [1]),
+        (range(1, 3), [1, 2]),
+        (np.array([1, 3], np.uint8), [1, 3]),
+        (pd.Index([1, 2]), [1, 2]),
+        ([], []),
+        (np.array([]), []),
+        (lambda f: f["a"] > 2, [2, 3]),
+        (lambda f: [1], [1]),
+    ],
+)
+def test_masks_and_positions(frame, query, rows):
+    got = select_rows(frame, query, name="trials", n_rows=4)
+    assert got.dtype == np.int64
+    assert got.tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "words"),
+    [
+        ([True, False], ValueError, "2 values for 4 rows"),
+        ([True] * 5, ValueError, "5 values for 4 rows"),
+        (True, ValueError, "1 values for 4 rows"),
+        ([4], ValueError, "does not exist, there are 4 rows"),
+        ([10**12], ValueError, "does not exist"),
+        ([1e300], ValueError, "does not exist"),
+        ([-1], ValueError, "must not be negative"),
+        ([0, 0], ValueError, "more than once"),
+        ([0, 1, 1, 0], ValueError, "a mask must hold True and False"),
+        ([0.5], ValueError, "whole numbers"),
+        ([np.nan], ValueError, "whole numbers"),
+        ([np.inf], ValueError, "whole numbers"),
+        ([-2147483648], ValueError, "NA_integer_"),
+        ([True, None, True, True], TypeError, "missing"),
+        ([1, None], TypeError, "missing"),
+        ([1, True], ValueError, "more than once"),
+        (["x", "y"], TypeError, "trials"),
+        ([b"x"], TypeError, "trials"),
+        (b"x", TypeError, "bytes"),
+        ({"a": 1}, TypeError, "dict"),
+        ({1, 2}, TypeError, "set"),
+        ([[0], [1, 2]], TypeError, "trials"),
+        (np.zeros((2, 2), bool), ValueError, r"shape \(2, 2\)"),
+        (np.zeros((2, 2), int), ValueError, r"shape \(2, 2\)"),
+        ([1j], TypeError, "trials"),
+        (np.array(["2020-01-01"], "datetime64[D]"), TypeError, "trials"),
+        (pd.Series([True, None, False, True], dtype="boolean"), TypeError, "missing"),
+        (object(), TypeError, "trials"),
+        (lambda f: "a > 1", TypeError, "function must return"),
+        (lambda f: None, TypeError, "function must return"),
+        (lambda f: [9], ValueError, "does not exist"),
+    ],
+)
+def test_hostile_masks_and_positions(frame, query, error, words):
+    with pytest.raises(error, match=words):
+        select_rows(frame, query, name="trials", n_rows=4)
+
+
+def test_a_query_needs_a_table_and_builds_it_only_when_needed(frame):
+    with pytest.raises(ValueError, match="no table to ask"):
+        select_rows(None, "a > 1", name="trials", n_rows=4)
+    with pytest.raises(ValueError, match="no table"):
+        select_rows(None, lambda f: [0], name="trials", n_rows=4)
+    built = []
+
+    def build():
+        built.append(1)
+        return frame
+
+    assert select_rows(build, [1], name="trials", n_rows=4).tolist() == [1]
+    assert built == []
+    assert select_rows(build, "a == 2", name="trials", n_rows=4).tolist() == [1]
+    assert select_rows(build, lambda f: f["a"] == 3, name="trials", n_rows=4).tolist() == [2]
+    assert built == [1, 1]
+
+
+# ---- quality -------------------------------------------------------------------------------------
+def _kept(table, quality):
+    mask, info = select_quality(table, quality)
+    assert info["n_kept"] == mask.sum()
+    assert info["n_excluded"] == (~mask).sum()
+    return np.flatnonzero(mask).tolist(), info["column"]
+
+
+def test_quality_words_name_a_value_of_a_quality_column():
+    table = pd.DataFrame(
+        {
+            "label": ["good", "x", "mua"],
+            "group": [1, 2, 3],
+            "KSLabel": ["good", "mua", "GOOD "],
+            "snr": [1.0, 2.0, 3.0],
+        }
+    )
+    assert _kept(table, None) == ([0, 1, 2], None)
+    assert _kept(table, "good") == ([0, 2], "KSLabel")
+    assert _kept(table, "Mua") == ([1], "KSLabel")
+    assert _kept(table, "x") == ([1], "label")  # KSLabel does not hold it
+    assert _kept(table, "snr > 1 and KSLabel != 'mua'") == ([2], None)
+    assert _kept(table, "snr>1") == ([1, 2], None)
+    assert _kept(table, "snr.isna()") == ([], None)
+    assert _kept(table, lambda f: f["snr"] < 3) == ([0, 1], None)
+    assert _kept(table, [True, False, True]) == ([0, 2], None)
+    assert _kept(pd.DataFrame({"Quality": ["single unit", "b"]}), "Single Unit") == ([0], "Quality")
+
+
+@pytest.mark.parametrize(
+    ("quality", "error", "words"),
+    [
+        ("bad", ValueError, "KSLabel: 'good', 'mua'; group: 1, 2"),
+        ("multi-unit", ValueError, "in no quality column"),
+        ("", ValueError, "must not be empty"),
+        ("  ", ValueError, "must not be empty"),
+        ("@x", ValueError, "in no quality column"),
+        ("snr > @x", ValueError, "must not contain '@'"),
+        ("snr.__class__", ValueError, "in no quality column"),
+        ("not a query", ValueError, "not a valid query"),
+        ("snr >", ValueError, "not a valid query"),
+        ("zzz > 1", MissingColumnError, "zzz"),
+        (3, ValueError, "does not exist"),
+        (b"good", TypeError, "quality"),
+        ({"good": 1}, TypeError, "quality"),
+        ([True], ValueError, "1 values for 2 rows"),
+        (lambda f: 1 / 0, ZeroDivisionError, "division"),
+    ],
+)
+def test_hostile_quality(quality, error, words):
+    table = pd.DataFrame({"KSLabel": ["good", "mua"], "group": [1, 2], "snr": [1.0, 2.0]})
+    with pytest.raises(error, match=words):
+        select_quality(table, quality)
+
+
+def test_quality_of_a_file_without_such_columns():
+    with pytest.raises(MissingColumnError, match=r"no quality column.*snr, n_spikes"):
+        select_quality(pd.DataFrame({"snr": [1.0], "n_spikes": [3]}), "good")
+
+
+def test_many_distinct_values_are_cut():
+    table = pd.DataFrame({"quality": [f"q{i}" for i in range(50)]})
+    with pytest.raises(ValueError, match=r"'q9', … \(50 values\)"):
+        select_quality(table, "good")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [(RIPPLES, "group: 0, 1"), (ECONOMO, "quality: 'Excellent'")]
+)
+def test_v24_a_missing_quality_lists_the_values(name, words):
+    path = datasets.path(name)
+    with pytest.raises(ValueError, match=words):
+        select_quality(nbn.units(path), "good")
+    with pytest.raises(ValueError, match=words):
+        spike_counts(path, align_to=[500.0], quality="good")
+
+
+def test_v24_quality_matches_in_any_case():
+    mask, info = select_quality(nbn.units(datasets.path(ECONOMO)), "excellent")
+    assert mask.tolist() == [True]
+    assert info["column"] == "quality"
+
+
+def test_quality_on_layouts_of_published_sets(tmp_path):
+    steinmetz = nbn.units(nwb_files.steinmetz_like(tmp_path / "a.nwb", n_units=40))
+    assert 0 < select_quality(steinmetz, "phy_annotations >= 2")[0].sum() < 40
+    ibl = nbn.units(nwb_files.ibl_current(tmp_path / "b.nwb"))
+    assert select_quality(ibl, "ibl_quality_score == 1")[0].tolist() == [True, False, True, False]
+    aibs = nbn.units(nwb_files.aibs_change(tmp_path / "c.nwb"))
+    assert select_quality(aibs, "good")[0].tolist() == [True, True, False, True]
+    assert select_quality(aibs, "snr > 2")[0].tolist() == [True, False, False, False]
+
+
+def test_the_test_folder_is_clean():
+    assert not Path("pwned").exists()
