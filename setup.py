@@ -75,7 +75,7 @@ def core_extension() -> Extension:
     link = ["-fopenmp"]
     flags = list(FLAGS)
     if choice("NB26STATS_SANITIZE", ("", "address")):
-        flags += ["-fsanitize=address", "-fno-omit-frame-pointer"]
+        flags += ["-O1", "-fsanitize=address", "-fno-omit-frame-pointer"]
         link.append("-fsanitize=address")
     return Extension(
         "nb26stats._core",
@@ -143,6 +143,7 @@ class BuildExt(build_ext):
         self.cuda_mode = choice("NB26STATS_CUDA", ("auto", "1", "0"))
         self.cuda = cuda_extension() if self.cuda_mode != "0" else None
         if self.cuda is not None:
+            self.cuda_archs = cuda_archs()
             self.distribution.ext_modules.append(self.cuda)
         super().finalize_options()
 
@@ -186,9 +187,14 @@ class BuildExt(build_ext):
                 compile_object(obj, src, *rest)
 
         def compile_all(files: list[str], **options: Any) -> list[str]:
+            # device code first: where nvcc fails, nothing else was compiled in vain
+            groups = [[f for f in files if f.endswith(".cu") is device] for device in (True, False)]
+            objects: list[str] = []
             with ThreadPoolExecutor(max(1, min(jobs, len(files)))) as pool:
-                parts = list(pool.map(lambda file: compile_some([file], **options), files))
-            return [obj for part in parts for obj in part]
+                for group in groups:
+                    parts = pool.map(lambda file: compile_some([file], **options), group)
+                    objects += [obj for part in parts for obj in part]
+            return objects
 
         compiler._compile, compiler.compile = compile_one, compile_all
         self.parallel = None  # the pool above is over sources; setuptools' own is over extensions
@@ -198,7 +204,7 @@ class BuildExt(build_ext):
         host = ",".join(f for f in FLAGS if f not in ("-std=c++17", "-O3", "-fopenmp"))
         command = [self.nvcc, "-c", src, "-o", obj, "-std=c++17", "-O3", "-Icsrc/include"]
         try:
-            self.spawn([*command, f"-Xcompiler=-fPIC,{host}", *cuda_archs()])
+            self.spawn([*command, f"-Xcompiler=-fPIC,{host}", *self.cuda_archs])
         except Exception as err:
             raise CompileError(f"nvcc could not compile {src}: {err}") from err
 
