@@ -2,11 +2,13 @@
 
 namespace nb26::bind {
 void register_math(pybind11::module_& m);
+void register_oja(pybind11::module_& m);
 void register_tools(pybind11::module_& m);
 }  // namespace nb26::bind
 
 PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.doc() = "Native kernels; called by the package only.";
   nb26::bind::register_math(m);
+  nb26::bind::register_oja(m);
   nb26::bind::register_tools(m);
 }

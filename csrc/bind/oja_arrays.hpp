@@ -1,0 +1,102 @@
+// Tuples and numpy arrays to the structures of oja_api.hpp, for the CPU and the CUDA binding.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+
+#include "arrays.hpp"
+#include "nb26/oja_api.hpp"
+
+namespace nb26::bind {
+
+inline std::int64_t oja_rounded(std::int64_t n) { return (n + 7) / 8 * 8; }
+
+struct OjaSizes {
+  OjaShape shape;
+  bool narrow;  // float32
+};
+
+// (columns, components, tracked, block, itemsize)
+inline OjaSizes oja_sizes(const py::tuple& t) {
+  const auto d = t[0].cast<std::int64_t>(), k = t[1].cast<std::int64_t>();
+  const auto k0 = t[2].cast<std::int64_t>(), block = t[3].cast<std::int64_t>();
+  const auto itemsize = t[4].cast<int>();
+  if (d < 1 || k < 1 || k0 < k || k0 > k + 1 || k0 > d || block < 1) {
+    throw py::value_error("sizes must satisfy 1 <= k <= k0 <= min(k + 1, d) and block >= 1");
+  }
+  if (itemsize != 4 && itemsize != 8) throw py::value_error("itemsize must be 4 or 8");
+  const std::int64_t stride = itemsize == 4 ? oja_stride<float>(d) : oja_stride<double>(d);
+  return {{d, k, k0, stride, block}, itemsize == 4};
+}
+
+// (growth_limit, c, kappa, center, refresh_gap, refresh_steps)
+inline OjaRule oja_rule(const py::tuple& t) {
+  return {t[0].cast<double>(), t[1].cast<double>(), t[2].cast<double>(),
+          t[3].cast<bool>(),   t[4].cast<bool>(),   t[5].cast<bool>()};
+}
+
+// (seed, multiplier, rows per weight)
+inline OjaWeights oja_weights(const py::tuple& t) {
+  const auto kind = t[1].cast<int>();
+  const auto rows = t[2].cast<std::int64_t>();
+  if (kind < 0 || kind > static_cast<int>(OjaMultiplier::kExponential) || rows < 1) {
+    throw py::value_error("the multiplier must be 0 or 1 and rows per weight at least 1");
+  }
+  return {t[0].cast<std::uint64_t>(), static_cast<OjaMultiplier>(kind), rows};
+}
+
+template <typename T, std::size_t N>
+T* oja_member(const py::tuple& arrays, std::size_t i, const char* name,
+              const py::ssize_t (&wanted)[N]) {
+  auto array = arrays[i].cast<py::array>();
+  return write<T>(array, name, wanted).data;
+}
+
+// (directions, mean, open_rows, open_steps, last_row, tracked, counts, sums)
+template <typename T>
+OjaState<T> oja_state(const OjaShape& shape, const py::tuple& arrays) {
+  const std::int64_t m8 = oja_rounded(shape.block);
+  const OjaState<T> state{oja_member<T>(arrays, 0, "directions", {shape.tracked, shape.stride}),
+                          oja_member<double>(arrays, 1, "mean", {shape.columns}),
+                          oja_member<T>(arrays, 2, "open_rows", {m8, shape.stride}),
+                          oja_member<double>(arrays, 3, "open_steps", {m8}),
+                          oja_member<T>(arrays, 4, "last_row", {shape.stride}),
+                          oja_member<double>(arrays, 5, "tracked", {kOjaTracks, shape.tracked}),
+                          oja_member<std::int64_t>(arrays, 6, "counts", {kOjaCounts}),
+                          oja_member<double>(arrays, 7, "sums", {kOjaSums})};
+  const std::int64_t open = state.counts[kRowsOpen];
+  if (open < 0 || open >= shape.block) throw py::value_error("open rows must be fewer than block");
+  return state;
+}
+
+// (rows, gram, steps, sizes)
+template <typename T>
+OjaSlots<T> oja_slots(const OjaShape& shape, const py::tuple& arrays) {
+  const std::int64_t m8 = oja_rounded(shape.block);
+  const std::int64_t slots = arrays[3].cast<py::array>().shape(0);
+  if (slots < 1) throw py::value_error("there must be at least one slot");
+  return {oja_member<T>(arrays, 0, "rows", {slots, m8, shape.stride}),
+          oja_member<T>(arrays, 1, "gram", {slots, m8, m8}),
+          oja_member<double>(arrays, 2, "steps", {slots, m8}),
+          oja_member<std::int64_t>(arrays, 3, "sizes", {slots, 2}), slots};
+}
+
+template <typename T>
+struct OjaReplicates {
+  T* data;
+  std::int64_t groups;
+};
+
+// (groups, d rounded up to 8, k, lanes), or None
+template <typename T>
+OjaReplicates<T> oja_replicate_array(const OjaShape& shape, const py::object& object) {
+  if (object.is_none()) return {nullptr, 0};
+  auto array = object.cast<py::array>();
+  const auto view = write<T>(array, "replicates",
+                             {kAny, oja_rounded(shape.columns), shape.components, oja_lanes<T>()});
+  return {view.data, view.shape[0]};
+}
+
+}  // namespace nb26::bind

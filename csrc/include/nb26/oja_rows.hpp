@@ -1,0 +1,280 @@
+// The estimate itself, row by row on the host: centring, steps, tracked sums, closing of blocks.
+//
+// Everything that decides where a block closes is a double recursion over single rows, so it does
+// not depend on how the rows were cut into calls.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "nb26/hd.hpp"
+#include "nb26/oja_lanes.hpp"
+
+namespace nb26 {
+
+// Sum of L lanes in a fixed tree.
+template <typename T, int L>
+NB26_HD T oja_lane_sum(const T* lane) {
+  T part[L];
+  for (int i = 0; i < L; ++i) part[i] = lane[i];
+  for (int half = L / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) part[i] += part[i + half];
+  }
+  return part[0];
+}
+
+// N dot products of a with rows of b, all of `padded` elements (a multiple of the lanes).
+template <bool Fused, typename T, int N>
+NB26_HD void oja_row_dots(const T* a, const T* b, std::int64_t stride, std::int64_t padded,
+                          T* out) {
+  constexpr int L = 64 / sizeof(T);
+  T sum[N][L];
+  NB26_UNROLL
+  for (int r = 0; r < N; ++r) {
+    for (int lane = 0; lane < L; ++lane) sum[r][lane] = T(0);
+  }
+  for (std::int64_t c = 0; c < padded; c += L) {
+    NB26_UNROLL
+    for (int r = 0; r < N; ++r) {
+      for (int lane = 0; lane < L; ++lane) {
+        sum[r][lane] = madd<Fused>(a[c + lane], b[r * stride + c + lane], sum[r][lane]);
+      }
+    }
+  }
+  NB26_UNROLL
+  for (int r = 0; r < N; ++r) out[r] = oja_lane_sum<T, L>(sum[r]);
+}
+
+template <bool Fused, typename T>
+NB26_HD void oja_all_dots(const T* a, const T* b, std::int64_t stride, std::int64_t padded,
+                          std::int64_t n, T* out) {
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    oja_row_dots<Fused, T, 4>(a, b + i * stride, stride, padded, out + i);
+  }
+  for (; i < n; ++i) oja_row_dots<Fused, T, 1>(a, b + i * stride, stride, padded, out + i);
+}
+
+// Squared length of the next centred row, without changing anything; no fused operations, so that
+// blocks close at the same rows with every instruction set.
+template <typename T>
+NB26_HD double oja_next_square(const T* x, const double* mean, std::int64_t d, double scale,
+                               bool center) {
+  double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+  std::int64_t c = 0;
+  for (; c + 8 <= d; c += 8) {
+    for (int i = 0; i < 8; ++i) {
+      const double value = static_cast<double>(x[c + i]);
+      const double y = center ? scale * (value - mean[c + i]) : value;
+      lane[i] += y * y;
+    }
+  }
+  for (int i = 0; c + i < d; ++i) {
+    const double value = static_cast<double>(x[c + i]);
+    const double y = center ? scale * (value - mean[c + i]) : value;
+    lane[i] += y * y;
+  }
+  return oja_lane_sum<double, 8>(lane);
+}
+
+// Row t of the data becomes y, and the mean takes it in.
+template <typename T>
+NB26_HD void oja_center_row(const T* x, double* mean, std::int64_t d, double scale, double part,
+                            bool center, T* y) {
+  if (!center) {
+    for (std::int64_t c = 0; c < d; ++c) y[c] = x[c];
+    return;
+  }
+  for (std::int64_t c = 0; c < d; ++c) {
+    const double difference = static_cast<double>(x[c]) - mean[c];
+    y[c] = static_cast<T>(scale * difference);
+    mean[c] += difference * part;
+  }
+}
+
+// A length or step that the number type can hold: nothing above its range, no positive step below.
+template <typename T>
+NB26_HD bool oja_holds(double value) {
+  return value <= static_cast<double>(std::numeric_limits<T>::max());
+}
+
+// gram[j][l] for j < l of the m rows; zeros elsewhere.
+template <int Isa, typename T>
+NB26_HD void oja_gram_body(const T* rows, std::int64_t stride, std::int64_t padded, std::int64_t m,
+                           std::int64_t m8, T* gram) {
+  std::fill(gram, gram + m8 * m8, T(0));
+  for (std::int64_t j = 0; j + 1 < m; ++j) {
+    oja_all_dots<kOjaFused<Isa>, T>(rows + j * stride, rows + (j + 1) * stride, stride, padded,
+                                    m - 1 - j, gram + j * m8 + j + 1);
+  }
+}
+
+// Moves the open block into a slot and applies it to the estimate; columns is scratch for its
+// iterate as (d8, k0, 1).
+template <typename T>
+void oja_close_block(const OjaPieces<T>& run,
+                     void (*products)(const T*, std::int64_t, std::int64_t, std::int64_t,
+                                      std::int64_t, T*),
+                     const OjaShape& shape, const OjaState<T>& state, const OjaSlots<T>& slots,
+                     std::int64_t slot, T* columns, const OjaLaneScratch<T>& scratch) {
+  const std::int64_t m = state.counts[kRowsOpen], m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8, k0 = shape.tracked;
+  const std::int64_t stride = shape.stride, used = (m + 7) / 8 * 8;
+  const std::int64_t padded = (d + oja_lanes<T>() - 1) / oja_lanes<T>() * oja_lanes<T>();
+  T* rows = slots.rows + slot * m8 * stride;
+  T* gram = slots.gram + slot * m8 * m8;
+  double* steps = slots.steps + slot * m8;
+
+  std::copy(state.open_rows, state.open_rows + m * stride, rows);
+  std::fill(rows + m * stride, rows + used * stride, T(0));
+  products(rows, stride, padded, m, m8, gram);
+  for (std::int64_t j = 0; j < m8; ++j) {
+    steps[j] = j < m ? state.open_steps[j] : 0.0;
+    scratch.weights[j] = static_cast<T>(steps[j]);
+  }
+  slots.sizes[2 * slot] = m;
+  slots.sizes[2 * slot + 1] = state.counts[kRowsSeen] - m + 1;
+
+  for (std::int64_t j = 0; j < k0; ++j) {
+    for (std::int64_t c = 0; c < d8; ++c) {
+      columns[c * k0 + j] = c < d ? state.directions[j * stride + c] : T(0);
+    }
+  }
+  oja_lanes_block<T>(run, columns, d8, k0, stride, m, m8, rows, gram, scratch);
+  for (std::int64_t j = 0; j < k0; ++j) {
+    for (std::int64_t c = 0; c < d; ++c) {
+      state.directions[j * stride + c] = columns[c * k0 + j];
+    }
+  }
+  state.counts[kRowsOpen] = 0;
+  state.sums[kGrowth] = 0.0;
+}
+
+// Sums for the gap, the eigenvalues and the lag-1 correlation of score times residual, from the row
+// before it is absorbed.
+template <int Isa, typename T>
+NB26_HD void oja_track_row(const OjaShape& shape, const OjaState<T>& state, const T* y,
+                           double square, double t, T* scores) {
+  constexpr bool kFused = kOjaFused<Isa>;
+  const std::int64_t k = shape.components, k0 = shape.tracked;
+  const std::int64_t padded =
+      (shape.columns + oja_lanes<T>() - 1) / oja_lanes<T>() * oja_lanes<T>();
+  double* epoch = state.tracked + kEpochSquares * k0;
+  double* weighted = state.tracked + kWeightedSquares * k0;
+  double* product = state.tracked + kLagProduct * k0;
+  double* lag_square = state.tracked + kLagSquare * k0;
+  double* last = state.tracked + kLastScore * k0;
+
+  oja_all_dots<kFused, T>(y, state.directions, shape.stride, padded, k0, scores);
+  double explained = 0.0, overlap = 0.0;
+  for (std::int64_t j = 0; j < k0; ++j) {
+    const double score = static_cast<double>(scores[j]);
+    epoch[j] += score * score;
+    weighted[j] += t * (score * score);
+    if (j < k) {
+      explained += score * score;
+      overlap += score * last[j];
+    }
+  }
+  state.counts[kEpochRows] += 1;
+  state.sums[kTotal] += t * square;
+  state.sums[kWeight] += t;
+
+  // what rounding leaves of a row inside the leading space is not a residual
+  const double noise = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const double residual = square - explained;
+  if (k < shape.columns && residual > noise * square &&
+      state.counts[kRowsSeen] - state.counts[kPilotRows] >= 2) {
+    T lag;
+    oja_row_dots<kFused, T, 1>(y, state.last_row, 0, padded, &lag);
+    const double residual_lag = static_cast<double>(lag) - overlap;
+    for (std::int64_t j = 0; j < k; ++j) {
+      const double score = static_cast<double>(scores[j]);
+      product[j] += score * last[j] * residual_lag;
+      lag_square[j] += score * score * residual;
+    }
+  }
+  for (std::int64_t j = 0; j < k; ++j) last[j] = static_cast<double>(scores[j]);
+  std::copy(y, y + padded, state.last_row);
+}
+
+NB26_HD void oja_refresh_body(const OjaShape& shape, const OjaRule& rule, double* tracked,
+                              std::int64_t* counts, double* sums) {
+  const std::int64_t k = shape.components, k0 = shape.tracked;
+  double* epoch = tracked + kEpochSquares * k0;
+  const double rows = static_cast<double>(counts[kEpochRows]);
+  const double t = static_cast<double>(counts[kRowsSeen]);
+  const double trace = sums[kSquares] / t;
+  if (rule.refresh_gap) {
+    const double last = epoch[k - 1] / rows;
+    const double gap = k0 > k ? last - epoch[k] / rows : last;
+    const double least = std::max(1e-3 * last, 1e-8 * trace);
+    sums[kGap] = std::max(gap, least);
+    sums[kGapAtFloor] = gap < least ? 1.0 : 0.0;
+  }
+  if (rule.refresh_steps) {
+    sums[kStepScale] = rule.c / sums[kGap];
+    sums[kStepOffset] = std::max(0.0, sums[kStepScale] * trace / rule.kappa - t);
+  }
+  for (std::int64_t j = 0; j < k0; ++j) epoch[j] = 0.0;
+  counts[kEpochRows] = 0;
+  counts[kNextRefresh] = 2 * counts[kRowsSeen];
+}
+
+template <typename T>
+NB26_HD OjaProgress oja_center_body(const OjaShape& shape, const OjaRule& rule,
+                                    const OjaState<T>& state, const T* x, std::int64_t n, T* out) {
+  const std::int64_t d = shape.columns;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double t = static_cast<double>(state.counts[kRowsSeen] + 1);
+    const double scale = std::sqrt((t - 1.0) / t);
+    const double square = oja_next_square(x + i * d, state.mean, d, scale, rule.center);
+    if (!oja_holds<T>(square)) return {i, 0, OjaStop::kTooLarge};
+    oja_center_row(x + i * d, state.mean, d, scale, 1.0 / t, rule.center, out + i * d);
+    state.counts[kRowsSeen] += 1;
+    state.sums[kSquares] += square;
+  }
+  return {n, 0, OjaStop::kEnd};
+}
+
+// Why oja_rows_body came back: the rows ended, one was refused, or its caller has work to do.
+struct OjaPause {
+  std::int64_t rows;
+  OjaStop stop;
+  bool block_due;
+};
+
+template <int Isa, typename T>
+NB26_HD OjaPause oja_rows_body(const OjaShape& shape, const OjaRule& rule, const OjaState<T>& state,
+                               const T* x, const double* steps, std::int64_t n, T* scores) {
+  const std::int64_t d = shape.columns;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double t = static_cast<double>(state.counts[kRowsSeen] + 1);
+    const double scale = std::sqrt((t - 1.0) / t);
+    const double square = oja_next_square(x + i * d, state.mean, d, scale, rule.center);
+    if (!oja_holds<T>(square)) return {i, OjaStop::kTooLarge, false};
+    const double step = steps ? steps[i] : state.sums[kStepScale] / (state.sums[kStepOffset] + t);
+    if (!oja_holds<T>(step) || !(static_cast<T>(step) > T(0))) {
+      return {i, OjaStop::kBadStep, false};
+    }
+    T* y = state.open_rows + state.counts[kRowsOpen] * shape.stride;
+    oja_center_row(x + i * d, state.mean, d, scale, 1.0 / t, rule.center, y);
+    state.open_steps[state.counts[kRowsOpen]] = step;
+    state.counts[kRowsSeen] += 1;
+    state.sums[kSquares] += square;
+    state.sums[kSteps] += step;
+    oja_track_row<Isa, T>(shape, state, y, square, t, scores);
+    state.counts[kRowsOpen] += 1;
+    state.sums[kGrowth] += step * square;
+    const bool due = state.counts[kRowsOpen] == shape.block ||
+                     state.sums[kGrowth] > rule.growth_limit * (1.0 + 1e-9);
+    if (due || state.counts[kRowsSeen] == state.counts[kNextRefresh]) {
+      return {i + 1, OjaStop::kEnd, due};
+    }
+  }
+  return {n, OjaStop::kEnd, false};
+}
+
+}  // namespace nb26
