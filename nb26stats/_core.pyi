@@ -22,6 +22,69 @@ def math_log1p(x: NDArray[Any]) -> NDArray[Any]:
 def math_sigmoid(x: NDArray[Any]) -> NDArray[Any]:
     """Logistic function of a vector, 1 / (1 + exp(-x))."""
 
+def oja_center(
+    sizes: tuple[Any, ...],
+    rule: tuple[Any, ...],
+    state: tuple[Any, ...],
+    x: NDArray[Any],
+    out: NDArray[Any],
+) -> tuple[Any, ...]:
+    """Centre rows of `x` into `out`: (rows taken, why it stopped)."""
+
+def oja_close(
+    sizes: tuple[Any, ...],
+    state: tuple[Any, ...],
+    slots: tuple[Any, ...],
+    replicates: object,
+    weights: tuple[Any, ...],
+    first: int,
+    n_threads: int,
+) -> int:
+    """Close the open block, if there is one: the number of blocks closed."""
+
+def oja_lanes(itemsize: int) -> int:
+    """Replicates that are computed side by side."""
+
+def oja_multipliers(
+    weights: tuple[Any, ...],
+    first: int,
+    n_replicates: int,
+    row: int,
+    n: int,
+) -> NDArray[Any]:
+    """Weights of replicates (first, ...) for rows (row, ...), counted from 1."""
+
+def oja_orthonormalise(sizes: tuple[Any, ...], replicates: object, n_threads: int) -> None:
+    """Orthonormalise every replicate in place."""
+
+def oja_refresh(
+    sizes: tuple[Any, ...],
+    rule: tuple[Any, ...],
+    tracked: NDArray[Any],
+    counts: NDArray[Any],
+    sums: NDArray[Any],
+) -> None:
+    """Recompute the gap and the automatic step from the sums of the epoch."""
+
+def oja_rows(
+    sizes: tuple[Any, ...],
+    rule: tuple[Any, ...],
+    state: tuple[Any, ...],
+    x: NDArray[Any],
+    steps: object,
+    slots: tuple[Any, ...],
+    replicates: object,
+    weights: tuple[Any, ...],
+    first: int,
+    keep: bool,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Absorb rows of `x`; closed blocks reach `replicates` and, with `keep`, stay in `slots`: (rows
+    taken, blocks closed, why it stopped)."""
+
+def oja_stride(sizes: tuple[Any, ...]) -> int:
+    """Elements from one stored row to the next."""
+
 def philox_words(seed: int, salt: int, index: NDArray[Any], stream: NDArray[Any]) -> NDArray[Any]:
     """Four random words, shape (n, 4), for each pair of `index` and `stream` (uint64, (n,))."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,8 @@ LINE = 100
 KINDS = [
     (r"ndarray|NDArray|ArrayLike|Buffer", "NDArray[Any]"),
     (r"dict", "dict[str, Any]"),
+    (r"tuple", "tuple[Any, ...]"),
+    (r"object|Any", "object"),
     (r"SupportsInt|SupportsIndex|int", "int"),
     (r"SupportsFloat|float", "float"),
     (r"bool", "bool"),
@@ -48,7 +51,7 @@ def split(text: str) -> list[str]:
 
 
 def signature(name: str, doc: str) -> tuple[list[str], str, str]:
-    """Parameters, result and first sentence from a pybind11 docstring."""
+    """Parameters, result and first paragraph from a pybind11 docstring."""
     found = re.match(rf"{name}\((.*)\) -> ([^\n]+)\n\n?(.*)", doc, re.DOTALL)
     if found is None:
         raise ValueError(f"the docstring of {name} does not start with one signature: {doc!r}")
@@ -73,7 +76,9 @@ def stub(module: ModuleType) -> str:
         if len(line) > LINE:
             rows = "".join(f"    {p},\n" for p in parameters)
             line = f"def {name}(\n{rows}) -> {result}:"
-        blocks.append(f'{line}\n    """{sentence}"""\n')
+        text = f'"""{sentence}"""'
+        lines = textwrap.wrap(text, LINE, initial_indent="    ", subsequent_indent="    ")
+        blocks.append("\n".join([line, *lines, ""]))
     body = "\n".join(blocks)
     imports = ""
     if "Any" in body:
