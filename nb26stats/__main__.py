@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -55,13 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        if arguments.debug:
-            raise
         print("nb26stats: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as err:
         if arguments.debug:
-            raise
+            traceback.print_exc()
         print(f"nb26stats: {_one_line(err)}", file=sys.stderr)
         return REFUSED
 

@@ -108,7 +108,7 @@ def plot_components(
             panel.errorbar(at, y, yerr=bars, **line)
         dress(panel, y="loading", x="unit" if c == k - 1 else "")
         panel.set_title(
-            f"Component {c + 1}: {100 * share[c]:.0f} % of the variance, {what}",
+            f"Component {c + 1}: {100 * share[c]:.2g} % of the variance, {what}",
             loc="left",
             fontsize=SMALL + 1,
         )

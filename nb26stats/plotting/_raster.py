@@ -9,7 +9,7 @@ import numpy as np
 
 from nb26stats._check import as_int, as_list
 
-from ._axes import GREY, SMALL, dress, few_ticks, many_axes, one_axes, plain, time_zero
+from ._axes import GREY, SMALL, WIDE, dress, few_ticks, many_axes, one_axes, plain, time_zero
 from ._colors import area_colors
 from ._psth import event_name
 
@@ -83,17 +83,12 @@ def plot_raster(
     width = float(counts.bin_size)
     span = (centers[0] - width / 2, centers[-1] + width / 2)
     if array.shape[0] == 1:
-        panel = one_axes(ax, (7.1, float(np.clip(0.9 + 0.09 * len(chosen), 1.6, 6.0))))
+        panel = one_axes(ax, (WIDE, float(np.clip(0.9 + 0.09 * len(chosen), 1.6, 6.0))))
         order = sorted(chosen, key=lambda u: areas.index(areas[u]))
         for row, unit in enumerate(order):
             at = centers[array[0, :, unit] > 0]
-            _ticks(
-                panel,
-                at,
-                np.full(at.size, row),
-                len(order),
-                {"color": colors[areas[unit]], **style},
-            )
+            line = {"color": colors[areas[unit]], "linewidth": _thin(at.size, WIDE - 1), **style}
+            _ticks(panel, at, np.full(at.size, row), len(order), line)
         _area_marks(panel, [areas[u] for u in order], colors)
         start = float(np.asarray(counts.event_times)[0])
         dress(panel, x=f"time from {start:g} s in the session (s)", title="Spikes of all units")
@@ -107,10 +102,13 @@ def plot_raster(
         )
     name = event or event_name(counts)
     n = array.shape[0]
-    panels = many_axes(ax, len(chosen), columns=min(3, len(chosen)), height=2.6)
+    columns = min(3, len(chosen))
+    panels = many_axes(ax, len(chosen), columns=columns, height=2.6)
     for k, (panel, unit) in enumerate(zip(panels, chosen, strict=True)):
         rows, bins = np.nonzero(array[:, :, unit] > 0)
-        _ticks(panel, centers[bins], rows, n, {"color": colors[areas[unit]], **style})
+        thin = _thin(bins.size / n, WIDE / columns - 0.6)
+        line = {"color": colors[areas[unit]], "linewidth": thin, **style}
+        _ticks(panel, centers[bins], rows, n, line)
         dress(
             panel,
             x=f"time from {plain(name, 24)} (s)",
@@ -139,12 +137,16 @@ def stacked(counts: Any) -> tuple[NDArray[Any], list[str], list[Any]]:
 
 
 def _ticks(
-    ax: Axes, x: NDArray[Any], rows: NDArray[Any], n_rows: int, style: dict[str, Any]
+    ax: Axes, x: NDArray[Any], rows: NDArray[Any], n_rows: int, line: dict[str, Any]
 ) -> None:
     # of many rows each gets less than a pixel: ticks stay tall enough to be seen
     height = max(0.9, n_rows / 110)
-    line = {"linewidth": 1.0, **style}
     ax.vlines(x, rows + 0.5 - height / 2, rows + 0.5 + height / 2, **line)
+
+
+def _thin(n: float, width: float) -> float:
+    """Return the line width in points at which ``n`` ticks cover half of ``width`` inches."""
+    return float(np.clip(0.5 * 72 * width / max(n, 1.0), 0.25, 1.0))
 
 
 def _area_marks(ax: Axes, areas: list[str], colors: dict[str, str]) -> None:

@@ -108,7 +108,8 @@ def _limits(panels: list[Axes], traces: Sequence[Trace]) -> None:
     left = min(float(t.x[0]) for t in traces)
     right = max(float(t.x[-1]) for t in traces)
     for panel in panels:
-        panel.set_ylim(0.0, 1.08 * top if top > 0 else 1.0)
+        # small panels need more room above for the name of time zero
+        panel.set_ylim(0.0, (1.08 if len(panels) == 1 else 1.3) * top if top > 0 else 1.0)
         if right > left:
             panel.set_xlim(left, right)
         few_ticks(panel, x=7 if len(panels) <= 6 else 4)

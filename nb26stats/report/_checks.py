@@ -66,7 +66,7 @@ def _spikes(session: Session, found: list[Problem]) -> SpikeTrains | None:
         try:
             trains = read_spikes(session)
         except NB26NWBError as err:
-            text = cut(str(err).splitlines()[0])
+            text = cut(err)
             found.append(Problem("spikes", f"The spikes cannot be read: {text}.", ""))
             return None
     if trains.n_nonfinite:
@@ -152,7 +152,7 @@ def _area_problems(session: Session) -> list[Problem]:
     try:
         areas = unit_areas(session, find_units(session))
     except NB26NWBError as err:
-        return [Problem("areas", cut(str(err).splitlines()[0]) + ".", "")]
+        return [Problem("areas", cut(err) + ".", "")]
     n = int(np.sum(areas.area == UNKNOWN))
     if not n:
         return []

@@ -13,7 +13,7 @@ import numpy as np
 
 from nb26stats import nwb
 from nb26stats.nwb._align import column_verdict, event_times
-from nb26stats.nwb._tables import column_names, find_table, interval_tables
+from nb26stats.nwb._tables import column_names, find_table, interval_tables, require_column
 
 from . import _code
 from ._advice import advised
@@ -31,7 +31,7 @@ MAX_COUNTS_BYTES = 1 << 30
 """Event-aligned counts above this size are made from every n-th row of the table."""
 
 
-class MissingPartError(Exception):
+class MissingPartError(ValueError):
     """A part of the report cannot be made; the text is the sentence that says why."""
 
 
@@ -50,9 +50,9 @@ class Event:
 class Context:
     """One report in the making.
 
-    Every property is computed at its first use. Where the file has nothing to compute it from, the
-    property raises :class:`MissingPartError`, each time with the same sentence. Warnings that come up on
-    the way are kept under the name of the property.
+    Every property is computed at its first use. Where the file has nothing to compute it from, it
+    raises :class:`MissingPartError`, each time with the same sentence. Warnings that come up on the
+    way are kept under the name of the property.
     """
 
     def __init__(self, session: Session, path: str, options: Options) -> None:
@@ -77,7 +77,7 @@ class Context:
                 self.warnings.setdefault(key, []).append(text)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """Return what ``make`` gave at its first call, or raise the MissingPartError it raised then."""
+        """Return what ``make`` gave at its first call, or raise what it raised then."""
         if key not in self._made:
             with self.collect(key):
                 try:
@@ -98,6 +98,8 @@ class Context:
         chosen = self.options
         if chosen.table is not None:
             find_table(self.session, chosen.table)
+        if chosen.relative_to not in (None, "auto", "session"):
+            require_column(find_table(self.session, self.table_name), str(chosen.relative_to))
         if chosen.align_to is not None:
             event_times(
                 self.session,
@@ -195,7 +197,7 @@ class Context:
         if chosen.trials is not None:
             arguments["trials"] = chosen.trials
         else:
-            step = self._step()
+            step = self.step
             if step > 1:
                 rows = list(range(0, len(self.trials), step))
                 arguments["trials"] = _code.Raw(f"list(range(0, {len(self.trials)}, {step}))", rows)
@@ -216,7 +218,8 @@ class Context:
             raise MissingPartError("No unit is left after the choice of areas and quality.")
         return counts
 
-    def _step(self) -> int:
+    @property
+    def step(self) -> int:
         """Take every n-th row where the counts of all rows would fill the memory."""
         window = self.options.window or WINDOW
         bins = max(1, round((window[1] - window[0]) / (self.options.bin_size or BIN_SIZE)))
@@ -355,6 +358,6 @@ def no_trials(tables: dict[str, Any]) -> str:
 
 def sentence(err: BaseException) -> str:
     """Return an error as one sentence."""
-    text = cut(str(err).splitlines()[0] if str(err) else type(err).__name__)
+    text = cut(str(err) or type(err).__name__)
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?", "…")) else text + "."

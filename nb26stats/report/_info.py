@@ -72,7 +72,7 @@ def _read_units(session: Session) -> None:
     except nwb.MissingTableError:
         pass
     except nwb.NB26NWBError as err:
-        warnings.warn(f"the units cannot be read: {str(err).splitlines()[0]}", stacklevel=1)
+        warnings.warn(f"the units cannot be read: {cut(err)}", stacklevel=1)
 
 
 def _number(value: float) -> float | None:

@@ -72,7 +72,7 @@ def section(context: Context) -> Section:
     numbers = _table(pca, lower, upper, ids)
     clear = int(((lower > 0) | (upper < 0))[0].sum())
     out.finding = (
-        f"The first component carries {share[0]:.0f} % of the variance of {n_units} units in 1-s "
+        f"The first component carries {share[0]:.2g} % of the variance of {n_units} units in 1-s "
         f"bins; the interval excludes 0 for {clear} of its {n_units} loadings."
     )
     out.say(out.finding)

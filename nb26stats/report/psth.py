@@ -63,12 +63,11 @@ def _around(context: Context, out: Builder, event: Event, counts: SpikeCounts) -
         f"Windows are aligned to the column {cut(event.column, 80)}{cut(clock, 80)}, because "
         f"{event.why}; {plural(counts.n_trials, 'window')} of {len(context.trials)} rows."
     )
-    chosen = _code.values(context.count_arguments)
     if isinstance(context.count_arguments.get("trials"), _code.Raw):
         out.warn(
             [
                 f"The table has {len(context.trials):,} rows, whose counts would fill the memory: "
-                f"every {chosen['trials'][1]}th row was used. Choose rows with --trials."
+                f"one row in {context.step} was used. Choose rows with --trials."
             ]
         )
     out.warn(_warnings(context))
