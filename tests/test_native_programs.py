@@ -51,3 +51,25 @@ def test_program(program: Path, build: str, tmp_path: Path) -> None:
         env={**os.environ, "OMP_NUM_THREADS": "2"},
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.native
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA compiler on PATH")
+def test_tools_compile_for_the_device(tmp_path: Path) -> None:
+    source = TESTS / "native" / "tools_device.cu"
+    command = [
+        "nvcc",
+        "-c",
+        str(source),
+        "-o",
+        str(tmp_path / "tools.o"),
+        "-std=c++17",
+        "-arch=sm_80",
+    ]
+    made = subprocess.run(
+        [*command, "-Werror=all-warnings", f"-I{CSRC / 'include'}", "-Xcompiler=-Wall,-Wextra"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert made.returncode == 0, made.stderr

@@ -18,11 +18,20 @@
 
 namespace nb26 {
 
+// Constants rather than calls, which device code could not make.
+template <typename T>
+struct MathLimits {
+  static constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  static constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
+  static constexpr T kLargest = std::numeric_limits<T>::max();
+  static constexpr T kSmallestNormal = std::numeric_limits<T>::min();
+};
+
 template <typename T>
 struct MathTraits;
 
 template <>
-struct MathTraits<double> {
+struct MathTraits<double> : MathLimits<double> {
   using Bits = std::uint64_t;
   static constexpr int kMantissa = 52;
   static constexpr Bits kBias = 1023;
@@ -41,7 +50,7 @@ struct MathTraits<double> {
 };
 
 template <>
-struct MathTraits<float> {
+struct MathTraits<float> : MathLimits<float> {
   using Bits = std::uint32_t;
   static constexpr int kMantissa = 23;
   static constexpr Bits kBias = 127;
@@ -75,12 +84,15 @@ NB26_HD T pick(bool condition, T a, T b) {
   return bits_as<T>((bits_as<Bits>(a) & mask) | (bits_as<Bits>(b) & ~mask));
 }
 
-constexpr double factorial(int n) { return n < 2 ? 1.0 : n * factorial(n - 1); }
+template <int N>
+inline constexpr double kFactorial = N * kFactorial<N - 1>;
+template <>
+inline constexpr double kFactorial<0> = 1.0;
 
 // sum over i = I..Last of r^(i-I) / i!
 template <int I, int Last, typename T>
 NB26_HD T exp_series(T r) {
-  constexpr T kTerm = static_cast<T>(1.0 / factorial(I));
+  constexpr T kTerm = static_cast<T>(1.0 / kFactorial<I>);
   if constexpr (I == Last) {
     return kTerm;
   } else {
@@ -138,25 +150,24 @@ NB26_HD T log_corrected(T u, T correction, T shift) {
 template <typename T>
 NB26_HD T log(T x) {
   using C = MathTraits<T>;
-  using Limits = std::numeric_limits<T>;
-  const bool tiny = x < Limits::min();
+  const bool tiny = x < C::kSmallestNormal;
   T y = log_corrected(x * pick(tiny, C::kTinyScale, T(1)), T(0), pick(tiny, C::kTinyShift, T(0)));
-  y = pick(x > Limits::max(), x, y);
-  y = pick(x == T(0), -Limits::infinity(), y);
-  return pick(x >= T(0), y, Limits::quiet_NaN());
+  y = pick(x > C::kLargest, x, y);
+  y = pick(x == T(0), -C::kInfinity, y);
+  return pick(x >= T(0), y, C::kNan);
 }
 
 template <typename T>
 NB26_HD T log1p(T x) {
-  using Limits = std::numeric_limits<T>;
+  using C = MathTraits<T>;
   const T u = T(1) + x;
   const T back = u - T(1);
   const T e = (T(1) - (u - back)) + (x - back);  // 1 + x is u + e exactly
   T y = log_corrected(u, e / u, T(0));
-  y = pick(x > Limits::max(), x, y);
+  y = pick(x > C::kLargest, x, y);
   y = pick(x == T(0), x, y);
-  y = pick(x == T(-1), -Limits::infinity(), y);
-  return pick(x >= T(-1), y, Limits::quiet_NaN());
+  y = pick(x == T(-1), -C::kInfinity, y);
+  return pick(x >= T(-1), y, C::kNan);
 }
 
 template <typename T>
