@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,15 @@ def write(nwbfile: NWBFile, path: Path | str) -> Path:
         with NWBHDF5IO(str(path), "w") as io:
             io.write(nwbfile)
     return Path(path)
+
+
+@contextlib.contextmanager
+def reading(path: Any) -> Iterator[Any]:
+    """The ``NWBHDF5IO`` of a file, without the remarks of pynwb on its schema version."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with NWBHDF5IO(str(path), "r", load_namespaces=True) as io:
+            yield io
 
 
 def column(name: str, data: Any, description: str = "") -> VectorData:

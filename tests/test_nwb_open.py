@@ -14,6 +14,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import nwb_files
+import nwb_pieces
 import pytest
 from pynwb import NWBHDF5IO
 
@@ -163,8 +164,7 @@ def test_the_cause_of_a_read_error_is_kept_and_the_file_closed(tmp_path):
 def test_warnings_of_the_reader_are_kept_not_shown(capsys, recwarn):
     with nbn.open(datasets.path("A2929-200711_neurosuite.nwb")) as s:
         assert len(s.read_warnings) == 1
-        assert "manufacturer" in s.read_warnings[0]
-        assert "manufacturer" in s.summary()
+        assert " ".join(s.read_warnings[0].split())[:60] in s.summary()
         s.units()
     assert len(recwarn) == 0
     captured = capsys.readouterr()
@@ -251,6 +251,11 @@ def _hollow(path: Path) -> None:
         file.attrs["nwb_version"] = "2.5.0"
 
 
+def _from_the_future(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.attrs["nwb_version"] = "2.99.0"
+
+
 def _bit_rot(path: Path) -> None:
     shutil.copy(datasets.path(ALM), path)
     data = bytearray(path.read_bytes())
@@ -274,6 +279,7 @@ def _bit_rot(path: Path) -> None:
         (_version_is_a_number, NotAnNWBFileError, "nwb_version"),
         (_old, UnsupportedNWBVersionError, "NWB 1.0.6"),
         (_hollow, NWBReadError, "NWB 2.5.0"),
+        (_from_the_future, NWBReadError, "newer than the schema .*update pynwb"),
         (_bit_rot, NB26NWBError, "x.nwb"),
         (lambda p: p.write_bytes(b"\x89HDF\r\n\x1a\n"), CorruptFileError, "8 bytes"),
         (
@@ -423,7 +429,7 @@ def test_links_and_relative_paths(tmp_path, monkeypatch):
 # ---- cost ----------------------------------------------------------------------------------------
 def _extra_seconds(path: Path) -> float:
     def theirs() -> None:
-        with NWBHDF5IO(str(path), "r", load_namespaces=True) as io:
+        with nwb_pieces.reading(path) as io:
             io.read()
 
     def ours() -> None:

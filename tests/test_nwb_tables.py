@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-
 import h5py
 import numpy as np
 import nwb_files
+import nwb_pieces
 import pandas as pd
 import pytest
 from hdmf.backends.hdf5 import H5DataIO
 from hdmf.common import DynamicTable, DynamicTableRegion, VectorData
 from hdmf.data_utils import DataChunkIterator
-from pynwb import NWBHDF5IO
 
 import nb26stats.nwb as nbn
 from nb26stats import datasets
@@ -49,8 +47,7 @@ def _simple(path, **columns):
 )
 def test_every_column_equals_what_pynwb_holds(name, table):
     frame = nbn.trials(datasets.path(name), table, exclude_ragged=False)
-    with warnings.catch_warnings(), NWBHDF5IO(str(datasets.path(name)), "r") as io:
-        warnings.simplefilter("ignore")
+    with nwb_pieces.reading(datasets.path(name)) as io:
         source = io.read().intervals[table]
         assert list(frame.columns) == list(source.colnames)
         assert frame.index.tolist() == source.id.data[:].tolist()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import h5py
 import numpy as np
 import nwb_files
+import nwb_pieces
 import pytest
-from pynwb import NWBHDF5IO
 
 import nb26stats.nwb as nbn
 from nb26stats import NB26StatsWarning, datasets
@@ -43,8 +41,7 @@ def _index_dtype(path, dtype):
 def test_values_equal_what_pynwb_holds(name):
     frame = nbn.units(datasets.path(name))
     trains = _spikes(datasets.path(name))
-    with warnings.catch_warnings(), NWBHDF5IO(str(datasets.path(name)), "r") as io:
-        warnings.simplefilter("ignore")
+    with nwb_pieces.reading(datasets.path(name)) as io:
         table = io.read().units
         assert frame.index.tolist() == table.id.data[:].tolist() == trains.unit_ids.tolist()
         for u in range(len(table)):

@@ -240,8 +240,21 @@ def _reader_failed(
                 f"{space} may read it"
             )
     text.append(f"cause: {_first_sentence(err)}")
+    known = _schema_of_pynwb()
+    if _numbers(version) > _numbers(known):
+        text.append(f"the file is newer than the schema {known} of this pynwb; update pynwb")
     text.append(f"the root holds: {groups}")
     return NWBReadError("; ".join(text))
+
+
+def _schema_of_pynwb() -> str:
+    from pynwb import get_type_map
+
+    return str(get_type_map().namespace_catalog.get_namespace("core")["version"])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", version)[:3])
 
 
 def _failing_builder(err: BaseException) -> Any:
