@@ -533,6 +533,38 @@ def test_components_check_their_lengths() -> None:
         plotting.plot_components(fitted(), level=0)
 
 
+@pytest.mark.parametrize("wrong", [None, 3, "psth", b"x", object(), {"a": 1}, [1, 2], np.zeros(3)])
+@pytest.mark.parametrize(
+    "function",
+    [
+        plotting.plot_psth,
+        plotting.plot_raster,
+        plotting.plot_rates,
+        plotting.plot_psychometric,
+        plotting.plot_accuracy,
+        plotting.plot_components,
+        plotting.mean_rates,
+        plotting.psychometric_points,
+        plotting.accuracy_blocks,
+    ],
+)
+def test_wrong_kinds_are_refused_in_one_sentence(function: Any, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"(result|counts|behavior) must be .*, got \w+") as caught:
+        function(wrong)
+    assert "\n" not in str(caught.value)
+
+
+def test_area_colours_need_names() -> None:
+    with pytest.raises(TypeError, match="areas must not be None"):
+        plotting.area_colors(None)  # type: ignore[arg-type]
+    assert plotting.area_colors([]) == {}
+
+
+def test_chance_is_a_share() -> None:
+    with pytest.raises(ValueError, match="chance=2"):
+        plotting.plot_accuracy(behavior(), chance=2)
+
+
 def test_every_figure_can_be_saved_as_svg() -> None:
     with plotting.style(offscreen=True):
         drawn = [

@@ -34,6 +34,12 @@ def plain(text: object, limit: int = MAX_LABEL) -> str:
     return flat.replace("$", r"\$")
 
 
+def need(value: object, name: str, kind: str, *attributes: str) -> None:
+    """Raise TypeError unless ``value`` has what a result of that kind has."""
+    if not all(hasattr(value, attribute) for attribute in attributes):
+        raise TypeError(f"{name} must be {kind}, got {type(value).__name__}")
+
+
 def new_figure(size: tuple[float, float]) -> Figure:
     """Open a figure: one that notebooks show, or inside ``style(offscreen=True)`` a bare one."""
     if OFFSCREEN.get():

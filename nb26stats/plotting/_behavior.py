@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import GREY, PALE, SMALL, dress, few_ticks, one_axes
+from nb26stats._check import as_float
+
+from ._axes import GREY, PALE, SMALL, WIDE, dress, few_ticks, need, one_axes
 from ._blocks import accuracy_blocks, psychometric_points
 from ._colors import OKABE_ITO
 
@@ -48,6 +50,7 @@ def plot_psychometric(result: pd.DataFrame, ax: Axes | None = None, **style: Any
     >>> ax.get_ylabel()
     'share of choices to the right'
     """
+    need(result, "result", "a behaviour table or psychometric_points of one", "columns", "iloc")
     points = result if "p_right" in result.columns else psychometric_points(result)
     if not len(points):
         raise ValueError("there is nothing to draw: no trial has a choice and a contrast")
@@ -97,16 +100,19 @@ def plot_accuracy(
     Examples
     --------
     >>> from nb26stats import datasets, nwb, plotting
-    >>> table = nwb.behavior(datasets.path("sub-anm369963_ses-20170228.nwb"))
+    >>> table = nwb.behavior(datasets.path(datasets.list_nwb()[3]))
     >>> with plotting.style(offscreen=True):
     ...     ax = plotting.plot_accuracy(table, chance=0.5)
     >>> ax.get_xlabel()
     'trial (row of the table, from 0)'
     """
+    need(result, "result", "a behaviour table or accuracy_blocks of one", "columns", "iloc")
     blocks = result if "accuracy" in result.columns else accuracy_blocks(result)
     if not len(blocks):
         raise ValueError("there is nothing to draw: no trial has an outcome")
-    panel = one_axes(ax, (7.1, 2.6))
+    if chance is not None:
+        chance = as_float(chance, "chance", minimum=0.0, maximum=1.0)
+    panel = one_axes(ax, (WIDE, 2.6))
     x = (blocks["first_trial"].to_numpy() + blocks["last_trial"].to_numpy()) / 2
     if chance is not None:
         panel.axhline(chance, color=PALE, linewidth=0.8, zorder=0)

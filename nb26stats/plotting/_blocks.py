@@ -9,6 +9,8 @@ import numpy as np
 
 from nb26stats._check import as_int, as_prob
 
+from ._axes import need
+
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
@@ -172,6 +174,7 @@ def _clean(behavior: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def _need(behavior: pd.DataFrame, *columns: str) -> None:
+    need(behavior, "behavior", "what nwb.behavior returns", "columns", "iloc")
     missing = [name for name in columns if name not in behavior.columns]
     if missing:
         raise ValueError(

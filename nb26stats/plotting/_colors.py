@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Iterable
 from types import MappingProxyType
 
+from nb26stats._check import as_list
+
 OKABE_ITO = MappingProxyType(
     {
         "blue": "#0072B2",
@@ -58,7 +60,7 @@ def area_colors(areas: Iterable[str] | str) -> dict[str, str]:
     >>> len(set(area_colors(["CA1", "ALM", "Thalamus"]).values()))
     3
     """
-    names = [areas] if isinstance(areas, str) else [str(area) for area in areas]
+    names = [str(area) for area in as_list(areas, "areas")]
     used = [0] * len(_WHEEL)
     chosen: dict[str, str] = {}
     for name in sorted(set(names)):

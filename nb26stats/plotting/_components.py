@@ -9,7 +9,7 @@ import numpy as np
 
 from nb26stats._check import as_prob
 
-from ._axes import PALE, SMALL, dress, few_ticks, many_axes, plain
+from ._axes import PALE, SMALL, dress, few_ticks, many_axes, need, plain
 from ._colors import OKABE_ITO, area_colors
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def plot_components(
     True
     """
     level = as_prob(level, "level")
+    need(result, "result", "a fitted OjaPCA", "components_", "explained_variance_ratio_")
     loadings = np.asarray(result.components_, dtype=np.float64)
     k, d = loadings.shape
     labels = [str(j) for j in range(d)] if names is None else [str(n) for n in names]

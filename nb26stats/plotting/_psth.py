@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import plain
+from ._axes import need, plain
 from ._colors import OKABE_ITO, area_colors
 from ._traces import Trace, draw
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
+
+_FIELDS = ("area", "mean", "sem", "bin_centers", "n_units", "align_to")
 
 
 def plot_psth(
@@ -43,6 +45,8 @@ def plot_psth(
     ------
     ValueError
         If there is no area, or ``ax`` holds the wrong number of axes.
+    TypeError
+        If ``result`` or ``ax`` is of the wrong kind.
 
     Examples
     --------
@@ -58,10 +62,12 @@ def plot_psth(
     grouped = hasattr(result, "by")
     if isinstance(result, Mapping):
         parts = list(result.values())
-    elif isinstance(result, Sequence):
+    elif isinstance(result, Sequence) and not isinstance(result, str):
         parts = list(result)
     else:
         parts = [result]
+    for part in parts:
+        need(part, "result", "what SpikeCounts.psth returns, or several of these", *_FIELDS)
     if not parts:
         raise ValueError("there is nothing to draw: the result holds no area")
     name = event or event_name(parts[0])

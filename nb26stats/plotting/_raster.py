@@ -9,7 +9,7 @@ import numpy as np
 
 from nb26stats._check import as_int, as_list
 
-from ._axes import GREY, SMALL, WIDE, dress, few_ticks, many_axes, one_axes, plain, time_zero
+from ._axes import GREY, SMALL, WIDE, dress, few_ticks, many_axes, need, one_axes, plain, time_zero
 from ._colors import area_colors
 from ._psth import event_name
 
@@ -67,6 +67,7 @@ def plot_raster(
     >>> ax.get_ylim()
     (3.0, 0.0)
     """
+    need(counts, "counts", "what spike_counts returns", "counts", "areas", "unit_index")
     array, areas, ids = stacked(counts)
     chosen: Sequence[int] = range(array.shape[2])
     if units is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._axes import need
 from ._colors import area_colors
 from ._traces import Trace, draw
 
@@ -17,9 +18,37 @@ if TYPE_CHECKING:
 
 
 def mean_rates(counts: Any) -> pd.DataFrame:
-    """Return mean and SEM over units of each area's rate: columns (area, "rate" | "sem")."""
+    """Mean firing rate of each area in every bin of one long window.
+
+    Parameters
+    ----------
+    counts : SpikeCounts
+        Counts of one window: ``spike_counts(path, align_to=[start], window=(0, length),
+        bin_size=...)``.
+
+    Returns
+    -------
+    DataFrame
+        Index ``time``, middle of the bin on the session clock in seconds; columns (area,
+        ``"rate"``) and (area, ``"sem"``) in spikes/s: mean over the units of the area and its
+        standard error (NaN with one unit).
+
+    Raises
+    ------
+    ValueError
+        If the counts hold more than one window.
+
+    Examples
+    --------
+    >>> from nb26stats import datasets, nwb, plotting
+    >>> path = datasets.path("A8604-211122_phy.nwb")
+    >>> counts = nwb.spike_counts(path, align_to=[10.0], window=(0.0, 60.0), bin_size=1.0)
+    >>> plotting.mean_rates(counts).shape
+    (60, 2)
+    """
     import pandas as pd
 
+    need(counts, "counts", "what spike_counts returns", "counts", "areas", "event_times")
     if len(counts.event_times) != 1:
         raise ValueError(
             f"the counts hold {len(counts.event_times)} windows; rates over a session need one"

@@ -58,6 +58,17 @@ class Report(Result):
         Python text that makes each figure and its numbers.
     lines : list of (str, str)
         The five lines of the summary box.
+    source : Path or None
+        The file that the report is about; ``save`` never writes over it.
+
+    Examples
+    --------
+    >>> from nb26stats import datasets, report
+    >>> result = report.build_report(datasets.path("A8604-211122_phy.nwb"))
+    >>> result.save("phy.html").name
+    'phy.html'
+    >>> [label for label, _ in result.lines]
+    ['File', 'Contents', 'Activity', 'Behaviour', 'Not said']
     """
 
     title: str

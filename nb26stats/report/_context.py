@@ -163,7 +163,9 @@ class Context:
                 ) from None
             try:
                 return nwb.behavior(self.session, table=self.table_name)
-            except nwb.ConventionError:
+            except nwb.ConventionError as err:
+                if "fits no known" not in str(err):
+                    raise
                 raise MissingPartError(
                     "The columns of the table fit none of the behaviour conventions known here "
                     "(IBL, Steinmetz, Svoboda lab, Allen change detection), so choices cannot be "

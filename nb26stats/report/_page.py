@@ -85,7 +85,7 @@ footer { margin-top: 40px; border-top: 1px solid #d0d0d0; padding-top: 10px; col
 @page { size: A4; margin: 15mm; }
 @media print {
   body { padding: 0; max-width: none; font-size: 11pt; }
-  figure, table, .warn, .summary, details, tr { page-break-inside: avoid; break-inside: avoid; }
+  figure, .warn, .summary, details, tr { page-break-inside: avoid; break-inside: avoid; }
   h2, h3 { page-break-after: avoid; break-after: avoid; }
   figure img { max-height: 225mm; width: auto; max-width: 100%; }
   .scroll, .tall { overflow: visible; max-height: none; }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nb26stats.nwb._align import column_verdict
-from nb26stats.nwb._tables import find_table
+from nb26stats.nwb._tables import column_names, find_table
 
 from ._context import MissingPartError
 from ._parts import Builder, Table, cut, listing, plural, show
@@ -58,6 +58,9 @@ def section(context: Context) -> Section:
             "Clock: what the times of a column count from. Undecided columns need to be told "
             "(--relative-to session, or the name of a column)."
         )
+    others = [name for name in column_names(table) if name not in frame.columns]
+    if others:
+        out.say(f"Not shown, as they hold lists or links: {listing(others, 12)}.")
     head = frame.head(HEAD).map(_brief).T
     head.columns = [f"id {cut(i, 20)}" for i in head.columns]
     head.index.name = "column"
