@@ -105,13 +105,14 @@ def _limits(panels: list[Axes], traces: Sequence[Trace]) -> None:
         high = trace.mean + np.nan_to_num(trace.sem)
         if np.isfinite(high).any():
             top = max(top, float(np.nanmax(high)))
-    left = min(float(t.x[0]) for t in traces)
-    right = max(float(t.x[-1]) for t in traces)
+    # x holds the middles of the bins; the axis covers the whole bins
+    half = max(float(t.x[1] - t.x[0]) / 2 if t.x.size > 1 else 0.5 for t in traces)
+    left = min(float(t.x[0]) for t in traces) - half
+    right = max(float(t.x[-1]) for t in traces) + half
     for panel in panels:
         # small panels need more room above for the name of time zero
         panel.set_ylim(0.0, (1.08 if len(panels) == 1 else 1.3) * top if top > 0 else 1.0)
-        if right > left:
-            panel.set_xlim(left, right)
+        panel.set_xlim(left, right)
         few_ticks(panel, x=7 if len(panels) <= 6 else 4)
 
 

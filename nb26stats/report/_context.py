@@ -31,6 +31,9 @@ MAX_COUNTS_BYTES = 1 << 30
 """Event-aligned counts above this size are made from every n-th row of the table."""
 
 
+NO_UNITS = "There are no units with spikes to show; the section on units says why."
+
+
 class MissingPartError(ValueError):
     """A part of the report cannot be made; the text is the sentence that says why."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _code
-from ._context import MissingPartError
+from ._context import NO_UNITS, MissingPartError
 from ._figures import png_of
 from ._parts import Builder, Figure, plural
 
@@ -32,6 +32,10 @@ def section(context: Context) -> Section:
     from nb26stats import plotting
 
     out = Builder("components", "Leading components", line="activity")
+    try:
+        context.units  # noqa: B018 - without units there is nothing to draw here
+    except MissingPartError:
+        return out.missing(NO_UNITS, "")
     try:
         arguments, counts = _second_bins(context)
     except MissingPartError as gap:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _code
-from ._context import MissingPartError
+from ._context import NO_UNITS, MissingPartError
 from ._figures import png_of
 from ._parts import Builder, Figure, cut, listing, plural
 
@@ -32,9 +32,9 @@ def section(context: Context) -> Section:
     out = Builder("psth", "Firing around the event", line="activity")
     try:
         context.units  # noqa: B018 - without units there is nothing to draw here
-    except MissingPartError as gap:
+    except MissingPartError:
         out.title = "Firing rates"
-        return out.missing(str(gap), "")
+        return out.missing(NO_UNITS, "")
     try:
         event, counts = context.event, context.counts
     except MissingPartError as gap:

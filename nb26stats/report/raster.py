@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _code
-from ._context import MissingPartError
+from ._context import NO_UNITS, MissingPartError
 from ._figures import png_of
 from ._parts import Builder, Figure, cut, listing, plural
 
@@ -42,8 +42,8 @@ def section(context: Context) -> Section:
     out = Builder("raster", "Spike rasters")
     try:
         context.units  # noqa: B018 - without units there is nothing to draw here
-    except MissingPartError as gap:
-        return out.missing(str(gap), "")
+    except MissingPartError:
+        return out.missing(NO_UNITS, "")
     try:
         counts = context.counts
     except MissingPartError:
