@@ -142,6 +142,8 @@ class BuildExt(build_ext):
     def finalize_options(self) -> None:
         self.cuda_mode = choice("NB26STATS_CUDA", ("auto", "1", "0"))
         self.cuda = cuda_extension() if self.cuda_mode != "0" else None
+        # set, not appended to: an editable install finalises the command more than once
+        self.distribution.ext_modules = [CORE]
         if self.cuda is not None:
             self.cuda_archs = cuda_archs()
             self.distribution.ext_modules.append(self.cuda)
@@ -218,6 +220,8 @@ class BuildExt(build_ext):
             self.leave_out_cuda(str(err))
 
 
+CORE = core_extension()
+
 setup(
     packages=PACKAGES,
     package_dir={"nb26stats.data": "data"},
@@ -226,6 +230,6 @@ setup(
         "nb26stats.r": ["*.R"],
         "nb26stats.data": ["*.nwb", "*.csv.gz", "*.md", "*.txt"],
     },
-    ext_modules=[core_extension()],
+    ext_modules=[CORE],
     cmdclass={"build_ext": BuildExt},
 )
