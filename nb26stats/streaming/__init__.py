@@ -1,0 +1,7 @@
+"""Principal components of rows that arrive one after the other, with their uncertainty."""
+
+from __future__ import annotations
+
+from ._oja import OjaPCA
+
+__all__ = ["OjaPCA"]

@@ -1,0 +1,99 @@
+"""Errors and intervals from replicates; everything in float64."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._check import as_choice, as_prob
+
+METRICS = ("sin2_fro", "sin2_op", "sin_op", "projection_fro")
+
+F64 = NDArray[np.float64]
+
+
+def subspace_errors(directions: F64, replicates: F64, metric: str) -> F64:
+    """Return the distance of each replicate's span from the span of ``directions``.
+
+    Parameters
+    ----------
+    directions : ndarray (k, d)
+        Orthonormal rows W.
+    replicates : ndarray (B, k, d)
+        Orthonormal rows W_b.
+    metric : str
+        ``"sin2_fro"`` is the sum of squared sines of the principal angles, ``"sin2_op"`` the
+        largest of them, ``"sin_op"`` its root, ``"projection_fro"`` the Frobenius distance of the
+        two projections, sqrt(2 sin2_fro).
+
+    Returns
+    -------
+    ndarray (B,)
+    """
+    as_choice(metric, "metric", METRICS)
+    k, d = directions.shape
+    if k == d:
+        return np.zeros(len(replicates))
+    out = np.empty(len(replicates))
+    for b, rows in enumerate(replicates):
+        # the residual itself: one minus the overlap would cancel when the spans are close
+        residual = rows - (rows @ directions.T) @ directions
+        if metric in ("sin2_fro", "projection_fro"):
+            out[b] = np.sum(residual * residual)
+        else:
+            out[b] = np.linalg.norm(residual, 2) ** 2
+    if metric == "projection_fro":
+        return np.sqrt(2.0 * out)
+    return np.sqrt(out) if metric == "sin_op" else out
+
+
+def order_number(level: float, n_bootstrap: int) -> int:
+    """Return the number, from 1, of the order statistic that stands for the quantile ``level``."""
+    level = as_prob(level, "level")
+    number = math.ceil((n_bootstrap + 1) * level - 1e-9)
+    if number > n_bootstrap:
+        need = math.ceil(level / (1.0 - level) - 1e-9)
+        raise ValueError(
+            f"level={level:g} needs n_bootstrap of at least {need}, got n_bootstrap={n_bootstrap}"
+        )
+    return max(number, 1)
+
+
+def order_statistic(values: F64, level: float) -> F64:
+    """Return the order statistic of ``values`` over the first axis."""
+    number = order_number(level, len(values))
+    return np.asarray(np.partition(values, number - 1, axis=0)[number - 1])
+
+
+def same_signs(directions: F64, replicates: F64) -> F64:
+    """Return replicates with every row on the side of the direction it stands for."""
+    overlap = np.einsum("bkd,kd->bk", replicates, directions)
+    return np.where(overlap < 0, -1.0, 1.0)[:, :, None] * replicates
+
+
+def rotated(directions: F64, replicates: F64) -> F64:
+    """Return replicates turned within their span as close to ``directions`` as they get."""
+    # for rows W_b and W the orthogonal polar factor of W W_b' is the turn from the left
+    u, _, vt = np.linalg.svd(directions @ replicates.transpose(0, 2, 1))
+    return np.asarray((u @ vt) @ replicates)
+
+
+def intervals(
+    directions: F64, replicates: F64, level: float, align: str, method: str
+) -> tuple[F64, F64]:
+    """Return lower and upper bounds (k, d) for every loading."""
+    level = as_prob(level, "level")
+    as_choice(align, "align", ("sign", "procrustes"))
+    as_choice(method, "method", ("normal", "percentile"))
+    moved = (same_signs if align == "sign" else rotated)(directions, replicates)
+    difference = moved - directions
+    if method == "normal":
+        from scipy.special import ndtri
+
+        # about zero, not about the mean: the replicates' bias belongs to the error
+        half = ndtri((1.0 + level) / 2.0) * np.sqrt(np.mean(difference**2, axis=0))
+    else:
+        half = order_statistic(np.abs(difference), level)
+    return directions - half, directions + half

@@ -1,0 +1,141 @@
+"""Start of the estimate and of its replicates from the first rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from threadpoolctl import threadpool_limits
+
+from nb26stats._dispatch import core
+
+from ._schedule import begin
+from ._state import (
+    EPOCH,
+    EPOCH_SQUARES,
+    SQUARES,
+    State,
+    lanes_to_replicates,
+    replicates_to_lanes,
+)
+
+F64 = NDArray[np.float64]
+RANK_TOL = 1e-12
+
+
+def pilot_directions(rows: NDArray[Any], n: int) -> tuple[NDArray[Any], F64]:
+    """Return the leading right singular vectors of ``rows`` and the eigenvalues of their scatter.
+
+    Parameters
+    ----------
+    rows : ndarray (t, d)
+        Centred rows.
+    n : int
+        How many; at most min(t, d).
+
+    Returns
+    -------
+    tuple
+        Directions (n, d) and eigenvalues (n,), divisor t.
+    """
+    # LAPACK's bits depend on its threads, so it gets one
+    with threadpool_limits(1):
+        _, s, vt = np.linalg.svd(rows.astype(np.float64, copy=False), full_matrices=False)
+    return vt[:n], s[:n] ** 2 / len(rows)
+
+
+def _leading(matrix: F64, k: int) -> F64 | None:
+    """Return the k leading eigenvectors as columns; None where the rank is below k."""
+    n = len(matrix)
+    if n < k:
+        return None
+    values, vectors = linalg.eigh(matrix, subset_by_index=[n - k, n - 1], check_finite=False)
+    if not values[0] > RANK_TOL * values[-1]:
+        return None
+    return np.asarray(vectors[:, ::-1])
+
+
+def weighted_directions(
+    rows: F64,
+    gram: F64 | None,
+    weights: F64,
+    k: int,
+) -> F64 | None:
+    """Return k rows spanning the leading directions of diag(sqrt(weights)) rows, or None.
+
+    ``gram`` is rows rows'; without it the work is done in the space of the columns.
+    """
+    if gram is None:
+        vectors = _leading((rows * weights[:, None]).T @ rows, k)
+        return None if vectors is None else vectors.T
+    used = np.flatnonzero(weights)
+    root = np.sqrt(weights[used])
+    vectors = _leading(gram[np.ix_(used, used)] * root[:, None] * root, k)
+    return None if vectors is None else (vectors * root[:, None]).T @ rows[used]
+
+
+def start_replicates(state: State, rows: F64, n_threads: int) -> None:
+    """Start every replicate from the pilot with its own weights."""
+    s = state.settings
+    assert state.replicates is not None
+    n, d = rows.shape
+    k = s.n_components
+    main = state.directions[:k, :d]
+    starts = np.empty((s.n_bootstrap, k, d), s.dtype)
+    with threadpool_limits(1):
+        gram = rows @ rows.T if n <= 2 * d else None
+        for b in range(s.n_bootstrap):
+            weights = core().oja_multipliers(s.weights, b, 1, 1, n)[0]
+            made = weighted_directions(rows, gram, weights, k)
+            if made is None:
+                starts[b] = main
+            else:
+                # lengths do not matter to what follows, but float32 has little room for them
+                starts[b] = made / np.linalg.norm(made, axis=1, keepdims=True)
+    replicates_to_lanes(starts, state.replicates)
+    core().oja_orthonormalise(s.sizes, state.replicates, n_threads)
+
+
+def finish_pilot(state: State, n_threads: int) -> None:
+    """Turn a full pilot into the start of the estimate, of the replicates and of the schedule."""
+    s = state.settings
+    assert state.pilot is not None
+    if not state.sums[SQUARES] > 0:
+        raise ValueError("X has zero variance: its first rows are all the same")
+    rows = state.pilot.astype(np.float64, copy=False)
+    directions, values = pilot_directions(rows, s.n_tracked)
+    state.directions[:, : s.n_features] = directions
+    state.pilot_values = values
+    if s.n_bootstrap:
+        start_replicates(state, rows, n_threads)
+    # the refresh rule takes the pilot's eigenvalues as an epoch of one row
+    state.tracked[EPOCH_SQUARES] = values
+    state.counts[EPOCH] = 1
+    limit, c, kappa, center, _, _ = s.rule
+    rule = (limit, c, kappa, center, s.gap is None, s.schedule == "auto")
+    core().oja_refresh(s.sizes, rule, state.tracked, state.counts, state.sums)
+    begin(state)
+    state.pilot = None
+
+
+def start_without_pilot(state: State, rows: F64 | None) -> None:
+    """Start from random directions or from the rows given, before the first row of data."""
+    s = state.settings
+    if rows is None:
+        generator = np.random.Generator(np.random.Philox(key=s.seed))
+        normals = generator.standard_normal((s.n_tracked, s.n_features))
+        with threadpool_limits(1):
+            q, r = np.linalg.qr(normals.T)
+        rows = (q * np.sign(np.diagonal(r))).T
+    state.directions[:, : s.n_features] = rows
+    if state.replicates is not None:
+        first = state.directions[: s.n_components, : s.n_features]
+        replicates_to_lanes(first[None], state.replicates)
+    begin(state)
+
+
+def replicates_of(state: State, lanes: NDArray[Any]) -> NDArray[Any]:
+    """Return replicates (B, k, d) from a native array of this state's layout."""
+    return lanes_to_replicates(lanes, state.settings.n_bootstrap, state.settings.n_features)

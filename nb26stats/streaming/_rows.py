@@ -1,0 +1,104 @@
+"""Rows from arrays and from sources that are read a slab at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._check import R_NA_INTEGER
+
+SLAB_ROWS = 4096
+# rows of an array in memory that are converted at a time
+PART_ELEMENTS = 2**21
+
+
+class NotRealError(TypeError, ValueError):
+    """Data of the wrong kind; scikit-learn's own checks look for a ValueError here."""
+
+
+def is_slab_source(x: object) -> bool:
+    """Whether ``x`` is read by slabs: a memory map, an HDF5 or zarr dataset, a dask array."""
+    return isinstance(x, np.memmap) or type(x).__module__.split(".")[0] in ("dask", "h5py", "zarr")
+
+
+def slab_source_kind(x: Any) -> tuple[int, np.dtype[Any]]:
+    """Return rows and dtype of a slab source."""
+    if len(x.shape) != 2:
+        raise ValueError(f"X must have rows and columns, got {len(x.shape)} dimensions")
+    return int(x.shape[0]), np.dtype(x.dtype)
+
+
+def read(x: Any, a: int, b: int) -> NDArray[Any]:
+    """Return rows a..b-1 of an array or a slab source as an array in memory."""
+    part = x[a:b]
+    return np.asarray(part.compute() if hasattr(part, "compute") else part)
+
+
+def slabs(x: Any, start: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield (index of the first row, rows) of a slab source from row ``start`` on."""
+    if type(x).__module__.split(".")[0] == "dask":
+        edges = np.cumsum([0, *x.chunks[0]]).tolist()
+    else:
+        edges = [*range(0, x.shape[0], SLAB_ROWS), x.shape[0]]
+    for a, b in itertools.pairwise(edges):
+        if max(a, start) < b:
+            yield max(a, start), read(x, max(a, start), b)
+
+
+def parts(x: NDArray[Any], start: int = 0) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield (index of the first row, rows) of an array in memory."""
+    step = max(1, PART_ELEMENTS // x.shape[1])
+    for a in range(start, len(x), step):
+        yield a, x[a : a + step]
+
+
+def check_kind(x: Any) -> None:
+    """Refuse complex numbers, text and other things that are not numbers."""
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
+        what = "Complex data not supported: " if dtype.kind == "c" else ""
+        raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")
+
+
+def check_rows(
+    x: NDArray[Any], missing: str, names: NDArray[Any] | None = None, first_row: int = 0
+) -> None:
+    """Raise ValueError naming the first NaN (unless dropped) or infinity, or R's integer NA."""
+    if x.dtype.kind == "i" and x.dtype.itemsize == 4 and x.size and x.min() == R_NA_INTEGER:
+        raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
+    if x.dtype.kind != "f":
+        return
+    for a, part in parts(x):
+        good = np.isfinite(part)
+        if missing == "drop":
+            good |= np.isnan(part)
+        if not good.all():
+            row, column = (int(i) for i in np.argwhere(~good)[0])
+            value = part[row, column]
+            label = f"column {column}" if names is None else f"column {column} ({names[column]!r})"
+            what = "NaN" if np.isnan(value) else "inf"
+            hint = "; missing='drop' leaves such rows out" if what == "NaN" else ""
+            raise ValueError(
+                f"X contains {what} at row {first_row + a + row}, {label} (counted from 0){hint}"
+            )
+
+
+def working(x: NDArray[Any], dtype: str, missing: str) -> tuple[NDArray[Any], int]:
+    """Return rows C-contiguous in the working dtype, and how many rows with NaN were left out."""
+    n = len(x)
+    if missing == "drop" and x.dtype.kind == "f":
+        keep = ~np.isnan(x).any(axis=1)
+        if not keep.all():
+            x = x[keep]
+    return np.ascontiguousarray(x, dtype=dtype), n - len(x)
+
+
+def count_complete(x: NDArray[Any], missing: str) -> int:
+    """Return the number of rows that ``working`` keeps."""
+    if missing != "drop" or x.dtype.kind != "f":
+        return len(x)
+    return sum(int((~np.isnan(part).any(axis=1)).sum()) for _, part in parts(x))

@@ -1,0 +1,158 @@
+"""State of a running stream: NumPy arrays and plain values, changed in place by native code."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._dispatch import core
+
+from ._settings import Settings
+
+# members of `counts` and `sums`, rows of `tracked`, in the order of csrc/include/nb26/oja_api.hpp
+SEEN, OPEN, EPOCH, NEXT, PILOT = range(5)
+SQUARES, STEPS, GROWTH, TOTAL, WEIGHT, GAP, SCALE, OFFSET, AT_FLOOR = range(9)
+EPOCH_SQUARES, WEIGHTED_SQUARES, LAG_PRODUCT, LAG_SQUARE, LAST_SCORE = range(5)
+
+VERSION = 1
+
+
+def rounded(n: int) -> int:
+    """Return ``n`` rounded up to a multiple of 8."""
+    return (n + 7) // 8 * 8
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return uninitialised memory that starts on a cache line, as vector loads like it."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    raw = np.empty(size + 64, np.uint8)
+    shift = -raw.ctypes.data % 64
+    out: NDArray[Any] = raw[shift : shift + size].view(dtype).reshape(shape)
+    return out
+
+
+@dataclass(eq=False)
+class State:
+    """Where the estimate and its replicates stand after ``counts[SEEN]`` rows.
+
+    ``replicates`` has shape (groups, d rounded up to 8, k, lanes): lane l of group g is replicate
+    g * lanes + l. ``pilot`` holds centred rows until there are ``pilot_size`` of them.
+    """
+
+    settings: Settings
+    directions: NDArray[Any]
+    mean: NDArray[np.float64]
+    open_rows: NDArray[Any]
+    open_steps: NDArray[np.float64]
+    last_row: NDArray[Any]
+    tracked: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    replicates: NDArray[Any] | None
+    pilot: NDArray[Any] | None
+    pilot_values: NDArray[np.float64]
+    constant_step: float = float("nan")
+    n_skipped: int = 0
+    torn: bool = False
+    told_few: bool = False
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What the native functions change, in their order."""
+        return (
+            self.directions,
+            self.mean,
+            self.open_rows,
+            self.open_steps,
+            self.last_row,
+            self.tracked,
+            self.counts,
+            self.sums,
+        )
+
+    @property
+    def n_seen(self) -> int:
+        """Rows used so far."""
+        return int(self.counts[SEEN])
+
+    @property
+    def started(self) -> bool:
+        """Whether the iterates exist."""
+        return self.pilot is None
+
+    def copy(self, groups: slice | None = None) -> State:
+        """Return an independent copy, with only some groups of replicates when asked."""
+        copied: dict[str, Any] = {
+            f.name: value.copy() if isinstance(value, np.ndarray) else value
+            for f in dataclasses.fields(self)
+            if f.name != "replicates"
+            for value in [getattr(self, f.name)]
+        }
+        part = self.replicates
+        if part is not None and groups is not None:
+            part = part[groups]
+        if part is not None:
+            own = aligned(part.shape, part.dtype)
+            own[...] = part
+            part = own
+        return State(**copied, replicates=part)
+
+    def align(self) -> None:
+        """Move replicates to a cache line if a pickle put them elsewhere."""
+        if self.replicates is not None and self.replicates.ctypes.data % 64:
+            own = aligned(self.replicates.shape, self.replicates.dtype)
+            own[...] = self.replicates
+            self.replicates = own
+
+
+def new_state(settings: Settings) -> State:
+    """Return a state before the first row."""
+    s = settings
+    dtype = np.dtype(s.dtype)
+    stride, lanes = core().oja_stride(s.sizes), core().oja_lanes(dtype.itemsize)
+    m8 = rounded(s.block_size)
+    groups = -(-s.n_bootstrap // lanes)
+    shape = (groups, rounded(s.n_features), s.n_components, lanes)
+    replicates = None
+    if groups:
+        replicates = aligned(shape, dtype)
+        replicates[...] = 0
+    counts = np.zeros(5, np.int64)
+    counts[PILOT] = s.pilot_size
+    sums = np.zeros(9)
+    if s.gap is not None:
+        sums[GAP] = s.gap
+    return State(
+        settings=s,
+        directions=np.zeros((s.n_tracked, stride), dtype),
+        mean=np.zeros(s.n_features),
+        open_rows=np.zeros((m8, stride), dtype),
+        open_steps=np.zeros(m8),
+        last_row=np.zeros(stride, dtype),
+        tracked=np.zeros((5, s.n_tracked)),
+        counts=counts,
+        sums=sums,
+        replicates=replicates,
+        pilot=np.empty((s.pilot_size, s.n_features), dtype) if s.pilot_size else None,
+        pilot_values=np.full(s.n_tracked, np.nan),
+    )
+
+
+def lanes_to_replicates(lanes: NDArray[Any], n_bootstrap: int, n_features: int) -> NDArray[Any]:
+    """Return replicates as (B, k, d) from their native layout."""
+    groups, _, k, width = lanes.shape
+    out = lanes[:, :n_features].transpose(0, 3, 2, 1).reshape(groups * width, k, n_features)
+    return np.ascontiguousarray(out[:n_bootstrap])
+
+
+def replicates_to_lanes(replicates: NDArray[Any], lanes: NDArray[Any]) -> None:
+    """Write replicates (B, k, d) into their native layout; spare lanes repeat the last one."""
+    groups, _, k, width = lanes.shape
+    d = replicates.shape[2]
+    index = np.minimum(np.arange(groups * width), len(replicates) - 1)
+    lanes[:, :d] = replicates[index].reshape(groups, width, k, d).transpose(0, 3, 2, 1)

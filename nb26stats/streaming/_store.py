@@ -1,0 +1,110 @@
+"""A stream's state as a flat dict of arrays and scalars, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._pilot import replicates_of
+from ._settings import Settings
+from ._state import VERSION, new_state, replicates_to_lanes
+
+if TYPE_CHECKING:
+    from ._oja import OjaPCA
+
+_TRIMMED = ("directions", "open_rows", "last_row")  # stored without the padding of their rows
+_PLAIN = ("mean", "open_steps", "tracked", "counts", "sums", "pilot_values")
+_SCALARS = ("constant_step", "n_skipped", "told_few")
+
+
+def _put(out: dict[str, Any], prefix: str, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        if callable(value):
+            raise TypeError(
+                f"{name} is a function, which has no plain form; pickle the estimator instead"
+            )
+        if value is not None:
+            out[prefix + name] = value.copy() if isinstance(value, np.ndarray) else value
+
+
+def dump(est: OjaPCA) -> dict[str, Any]:
+    """Return what ``load`` needs; every value is an array, a number, a bool or text."""
+    state = est._state
+    s = state.settings
+    out: dict[str, Any] = {"version": VERSION}
+    params = est.get_params(deep=False)
+    params["random_state"] = s.seed
+    for name, value in params.items():
+        if isinstance(value, (list, tuple)):
+            params[name] = np.asarray(value)
+    _put(out, "param_", params)
+    settings = dataclasses.asdict(s)
+    settings["seed"] = np.uint64(s.seed)
+    _put(out, "setting_", settings)
+    out["param_random_state"] = np.uint64(s.seed)
+    arrays: dict[str, Any] = {name: getattr(state, name) for name in _PLAIN}
+    arrays |= {name: getattr(state, name)[:, : s.n_features] for name in _TRIMMED[:2]}
+    arrays["last_row"] = state.last_row[: s.n_features]
+    if state.pilot is not None:
+        arrays["pilot"] = state.pilot[: state.n_seen]
+    if state.replicates is not None:
+        arrays["replicates"] = replicates_of(state, state.replicates)
+    _put(out, "state_", arrays)
+    _put(out, "state_", {name: getattr(state, name) for name in _SCALARS})
+    names = getattr(est, "feature_names_in_", None)
+    if names is not None:
+        out["feature_names"] = np.char.encode(np.asarray(names, dtype=str), "utf-8")
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """Undo what npz and HDF5 do to scalars and text."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value.decode("utf-8") if isinstance(value, bytes) else value
+
+
+def load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
+    """Put the state of ``dump`` into an estimator."""
+    version = _plain(stored["version"]) if "version" in stored else None
+    if version != VERSION:
+        raise ValueError(f"state has version {version!r}, this nb26stats reads {VERSION}")
+
+    def part(prefix: str) -> dict[str, Any]:
+        return {
+            name.removeprefix(prefix): _plain(stored[name])
+            for name in stored
+            if name.startswith(prefix)
+        }
+
+    est.set_params(**part("param_"))
+    known = part("setting_")
+    fields: dict[str, Any] = {f.name: known.get(f.name) for f in dataclasses.fields(Settings)}
+    settings = Settings(**fields)
+    state = new_state(settings)
+    held = part("state_")
+    d = settings.n_features
+    for name in _PLAIN:
+        getattr(state, name)[...] = held[name]
+    state.directions[:, :d] = held["directions"]
+    state.open_rows[:, :d] = held["open_rows"]
+    state.last_row[:d] = held["last_row"]
+    for name in _SCALARS:
+        setattr(state, name, held[name])
+    if "pilot" in held:
+        assert state.pilot is not None
+        state.pilot[: state.n_seen] = held["pilot"]
+    else:
+        state.pilot = None
+    if state.replicates is not None:
+        replicates_to_lanes(np.asarray(held["replicates"]), state.replicates)
+    est._state = state
+    est.n_features_in_ = d
+    if "feature_names" in stored:
+        names = np.char.decode(np.asarray(stored["feature_names"]), "utf-8")
+        est.feature_names_in_ = names.astype(object)
