@@ -64,6 +64,16 @@ std::int64_t close(const OjaShape& shape, const py::tuple& arrays, const py::tup
 }
 
 template <typename T>
+void replicates(const OjaShape& shape, const OjaWeights& weights, const py::tuple& slot_arrays,
+                std::int64_t blocks, const py::object& array, std::int64_t first, int n_threads) {
+  const OjaSlots<T> slots = oja_slots<T>(shape, slot_arrays);
+  const OjaReplicates<T> own = oja_replicate_array<T>(shape, array);
+  oja_check_blocks(shape, slots, blocks);
+  py::gil_scoped_release release;
+  oja_replicates<T>(shape, weights, slots, blocks, own.data, own.groups, first, n_threads);
+}
+
+template <typename T>
 void orthonormalise(const OjaShape& shape, const py::object& replicates, int n_threads) {
   const OjaReplicates<T> own = oja_replicate_array<T>(shape, replicates);
   py::gil_scoped_release release;
@@ -115,6 +125,16 @@ void register_oja(py::module_& m) {
       },
       arg("sizes"), arg("state"), arg("slots"), arg("replicates"), arg("weights"), arg("first"),
       arg("n_threads"), "Close the open block, if there is one: the number of blocks closed.");
+  m.def(
+      "oja_replicates",
+      [](const py::tuple& sizes, const py::tuple& weights, const py::tuple& slots,
+         std::int64_t blocks, const py::object& array, std::int64_t first, int n_threads) {
+        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto call = narrow ? replicates<float> : replicates<double>;
+        call(shape, oja_weights(weights), slots, blocks, array, first, n_threads);
+      },
+      arg("sizes"), arg("weights"), arg("slots"), arg("blocks"), arg("replicates"), arg("first"),
+      arg("n_threads"), "Apply the blocks in the first slots to the replicates.");
   m.def(
       "oja_orthonormalise",
       [](const py::tuple& sizes, const py::object& replicates, int n_threads) {

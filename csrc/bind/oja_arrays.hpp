@@ -83,6 +83,17 @@ OjaSlots<T> oja_slots(const OjaShape& shape, const py::tuple& arrays) {
           oja_member<std::int64_t>(arrays, 3, "sizes", {slots, 2}), slots};
 }
 
+// Sizes come back from Python, and the kernels trust them.
+template <typename T>
+void oja_check_blocks(const OjaShape& shape, const OjaSlots<T>& slots, std::int64_t blocks) {
+  if (blocks < 0 || blocks > slots.slots) throw py::value_error("blocks must lie in the slots");
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    if (slots.sizes[2 * b] < 1 || slots.sizes[2 * b] > shape.block || slots.sizes[2 * b + 1] < 1) {
+      throw py::value_error("sizes of a slot must be rows in the block and a row number");
+    }
+  }
+}
+
 template <typename T>
 struct OjaReplicates {
   T* data;
@@ -95,7 +106,7 @@ OjaReplicates<T> oja_replicate_array(const OjaShape& shape, const py::object& ob
   if (object.is_none()) return {nullptr, 0};
   auto array = object.cast<py::array>();
   const auto view = write<T>(array, "replicates",
-                             {kAny, oja_rounded(shape.columns), shape.components, oja_lanes<T>()});
+                             {kAny, oja_rounded(shape.columns), shape.components, kOjaLanes<T>});
   return {view.data, view.shape[0]};
 }
 

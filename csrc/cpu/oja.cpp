@@ -185,7 +185,7 @@ template <typename T, typename Work>
 void over_groups(const OjaShape& shape, T* replicates, std::int64_t groups, int n_threads,
                  const Work& work) {
   const int threads = threads_for(n_threads, groups);
-  const std::int64_t lanes = oja_lanes<T>();
+  const std::int64_t lanes = kOjaLanes<T>;
   const std::int64_t size = rounded(shape.columns) * shape.components * lanes;
   std::vector<LaneScratch<T>> scratch;
   for (int thread = 0; thread < threads; ++thread) {

@@ -83,16 +83,14 @@ struct OjaSlots {
 
 // Elements of one 64-byte lane group: the replicates that are computed side by side.
 template <typename T>
-constexpr std::int64_t oja_lanes() {
-  return 64 / static_cast<std::int64_t>(sizeof(T));
-}
+inline constexpr std::int64_t kOjaLanes = 64 / static_cast<std::int64_t>(sizeof(T));
 
 // Row stride for d columns: whole 64-byte lines, an odd number of them when there are many, so that
 // the same column of successive rows does not fall on one set of the cache.
 template <typename T>
 constexpr std::int64_t oja_stride(std::int64_t d) {
-  const std::int64_t lines = (d + oja_lanes<T>() - 1) / oja_lanes<T>();
-  return (lines > 8 && lines % 2 == 0 ? lines + 1 : lines) * oja_lanes<T>();
+  const std::int64_t lines = (d + kOjaLanes<T> - 1) / kOjaLanes<T>;
+  return (lines > 8 && lines % 2 == 0 ? lines + 1 : lines) * kOjaLanes<T>;
 }
 
 struct OjaProgress {

@@ -122,7 +122,7 @@ void oja_close_block(const OjaPieces<T>& run,
   const std::int64_t m = state.counts[kRowsOpen], m8 = (shape.block + 7) / 8 * 8;
   const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8, k0 = shape.tracked;
   const std::int64_t stride = shape.stride, used = (m + 7) / 8 * 8;
-  const std::int64_t padded = (d + oja_lanes<T>() - 1) / oja_lanes<T>() * oja_lanes<T>();
+  const std::int64_t padded = (d + kOjaLanes<T> - 1) / kOjaLanes<T> * kOjaLanes<T>;
   T* rows = slots.rows + slot * m8 * stride;
   T* gram = slots.gram + slot * m8 * m8;
   double* steps = slots.steps + slot * m8;
@@ -159,8 +159,7 @@ NB26_HD void oja_track_row(const OjaShape& shape, const OjaState<T>& state, cons
                            double square, double t, T* scores) {
   constexpr bool kFused = kOjaFused<Isa>;
   const std::int64_t k = shape.components, k0 = shape.tracked;
-  const std::int64_t padded =
-      (shape.columns + oja_lanes<T>() - 1) / oja_lanes<T>() * oja_lanes<T>();
+  const std::int64_t padded = (shape.columns + kOjaLanes<T> - 1) / kOjaLanes<T> * kOjaLanes<T>;
   double* epoch = state.tracked + kEpochSquares * k0;
   double* weighted = state.tracked + kWeightedSquares * k0;
   double* product = state.tracked + kLagProduct * k0;

@@ -1,0 +1,39 @@
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+
+#include "oja_arrays.hpp"
+
+namespace nb26::bind {
+namespace {
+
+template <typename T>
+void replicates(const OjaShape& shape, const OjaWeights& weights, const py::tuple& slot_arrays,
+                std::int64_t blocks, const py::object& array, std::int64_t first) {
+  const OjaSlots<T> slots = oja_slots<T>(shape, slot_arrays);
+  const OjaReplicates<T> own = oja_replicate_array<T>(shape, array);
+  oja_check_blocks(shape, slots, blocks);
+  py::gil_scoped_release release;
+  oja_replicates_cuda<T>(shape, weights, slots, blocks, own.data, own.groups, first);
+}
+
+}  // namespace
+
+void register_oja(py::module_& m) {
+  using py::arg;
+  m.def("oja_fits", &oja_fits_cuda, arg("columns"), arg("components"), arg("itemsize"),
+        "Whether a replicate of this size stays in shared memory.");
+  m.def(
+      "oja_replicates",
+      [](const py::tuple& sizes, const py::tuple& weights, const py::tuple& slots,
+         std::int64_t blocks, const py::object& array, std::int64_t first) {
+        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto call = narrow ? replicates<float> : replicates<double>;
+        call(shape, oja_weights(weights), slots, blocks, array, first);
+      },
+      arg("sizes"), arg("weights"), arg("slots"), arg("blocks"), arg("replicates"), arg("first"),
+      "Apply the blocks in the first slots to the replicates.");
+}
+
+}  // namespace nb26::bind

@@ -1,0 +1,290 @@
+// The Oja kernels: the CPU's lanes, tiles and blocks against a plain row loop, and against the body
+// that the device runs, here with a team of one thread.
+#include "cpu/oja.cpp"
+
+#include <cmath>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "cpu/threads.cpp"
+
+namespace {
+
+using nb26::OjaMultiplier;
+using nb26::OjaShape;
+using nb26::OjaWeights;
+
+// What a thread block is on the device, with one thread in it.
+struct Alone {
+  int rank() const { return 0; }
+  int size() const { return 1; }
+  int lane() const { return 0; }
+  int lanes() const { return 1; }
+  int warp() const { return 0; }
+  int warps() const { return 1; }
+  void sync() const {}
+  void warp_sync() const {}
+  template <typename T>
+  T warp_sum(T value) const {
+    return value;
+  }
+};
+
+std::int64_t up(std::int64_t n) { return (n + 7) / 8 * 8; }
+
+// A stream of rows, its state and its replicates.
+template <typename T>
+struct Stream {
+  OjaShape shape;
+  nb26::OjaRule rule;
+  OjaWeights weights;
+  std::int64_t groups;
+  std::vector<T> directions, open_rows, last_row, slot_rows, gram, replicates, x;
+  std::vector<double> mean, open_steps, tracked, sums, slot_steps;
+  std::vector<std::int64_t> counts, sizes;
+
+  Stream(std::int64_t d, std::int64_t k, std::int64_t block, std::int64_t n, std::int64_t b,
+         OjaMultiplier kind)
+      : shape{d, k, k < d ? k + 1 : d, nb26::oja_stride<T>(d), block},
+        rule{4.0, 1.5, 0.5, true, true, true},
+        weights{99, kind, 3},
+        groups((b + nb26::kOjaLanes<T> - 1) / nb26::kOjaLanes<T>),
+        directions(static_cast<std::size_t>(shape.tracked * shape.stride)),
+        open_rows(static_cast<std::size_t>(up(block) * shape.stride)),
+        last_row(static_cast<std::size_t>(shape.stride)),
+        slot_rows(static_cast<std::size_t>(n * up(block) * shape.stride)),
+        gram(static_cast<std::size_t>(n * up(block) * up(block))),
+        replicates(static_cast<std::size_t>(groups * up(d) * k * nb26::kOjaLanes<T>)),
+        x(static_cast<std::size_t>(n * d)),
+        mean(static_cast<std::size_t>(d)),
+        open_steps(static_cast<std::size_t>(up(block))),
+        tracked(static_cast<std::size_t>(nb26::kOjaTracks * shape.tracked)),
+        sums(nb26::kOjaSums),
+        slot_steps(static_cast<std::size_t>(n * up(block))),
+        counts(nb26::kOjaCounts),
+        sizes(static_cast<std::size_t>(2 * n)) {
+    std::mt19937_64 engine(static_cast<std::uint64_t>(d * 100 + k));
+    std::normal_distribution<double> normal;
+    for (std::int64_t i = 0; i < n * d; ++i) {
+      x[static_cast<std::size_t>(i)] = static_cast<T>(normal(engine) * (i % d < k ? 3.0 : 1.0));
+    }
+    for (std::int64_t j = 0; j < shape.tracked; ++j) {
+      directions[static_cast<std::size_t>(j * shape.stride + j)] = T(1);
+    }
+    for (std::int64_t g = 0; g < groups; ++g) {
+      for (std::int64_t j = 0; j < k; ++j) {
+        for (std::int64_t lane = 0; lane < nb26::kOjaLanes<T>; ++lane) {
+          replicates[static_cast<std::size_t>(((g * up(d) + j) * k + j) * nb26::kOjaLanes<T> +
+                                              lane)] = T(1);
+        }
+      }
+    }
+    sums[nb26::kStepScale] = 0.3;
+    sums[nb26::kStepOffset] = 20.0;
+    sums[nb26::kGap] = 5.0;
+  }
+
+  nb26::OjaState<T> state() {
+    return {directions.data(), mean.data(),    open_rows.data(), open_steps.data(),
+            last_row.data(),   tracked.data(), counts.data(),    sums.data()};
+  }
+  nb26::OjaSlots<T> slots() {
+    return {slot_rows.data(), gram.data(), slot_steps.data(), sizes.data(),
+            static_cast<std::int64_t>(sizes.size()) / 2};
+  }
+  // Rows a..b-1 into the state; the closed blocks are left in the slots.
+  std::int64_t take(std::int64_t a, std::int64_t b) {
+    const auto done = nb26::oja_rows<T>(shape, rule, state(), x.data() + a * shape.columns, nullptr,
+                                        b - a, slots(), true);
+    CHECK(done.rows == b - a && done.stop == nb26::OjaStop::kEnd);
+    return done.blocks;
+  }
+  void apply(std::int64_t blocks, int n_threads) {
+    nb26::oja_replicates<T>(shape, weights, slots(), blocks, replicates.data(), groups, 0,
+                            n_threads);
+  }
+  T& at(std::int64_t b, std::int64_t c, std::int64_t j) {
+    const std::int64_t lanes = nb26::kOjaLanes<T>;
+    return replicates[static_cast<std::size_t>(
+        (((b / lanes) * up(shape.columns) + c) * shape.components + j) * lanes + b % lanes)];
+  }
+};
+
+// One replicate by the device's body.
+template <typename T>
+std::vector<T> by_team(Stream<T>& s, std::int64_t b, std::int64_t blocks, std::vector<T> w) {
+  const std::int64_t k = s.shape.components, m8 = up(s.shape.block);
+  std::vector<T> projections(static_cast<std::size_t>(k * m8)),
+      weights(static_cast<std::size_t>(m8));
+  std::vector<double> factor(static_cast<std::size_t>(k * (k + 1) / 2)), worst(1);
+  const nb26::OjaTeamScratch<T> scratch{projections.data(), weights.data(), factor.data(),
+                                        worst.data()};
+  const auto slots = s.slots();
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    nb26::oja_team_block<T>(Alone{}, s.shape, s.weights, static_cast<std::uint64_t>(b),
+                            slots.sizes[2 * i], slots.sizes[2 * i + 1],
+                            slots.rows + i * m8 * s.shape.stride, slots.gram + i * m8 * m8,
+                            slots.steps + i * m8, w.data(), scratch);
+  }
+  return w;
+}
+
+// One replicate by the definition: a row at a time, Gram-Schmidt twice when a block ends.
+template <typename T>
+std::vector<double> by_rows(Stream<T>& s, std::int64_t b, std::int64_t blocks) {
+  const std::int64_t d = s.shape.columns, k = s.shape.components, m8 = up(s.shape.block);
+  std::vector<double> w(static_cast<std::size_t>(k * d));
+  for (std::int64_t j = 0; j < k; ++j) w[static_cast<std::size_t>(j * d + j)] = 1.0;
+  const auto slots = s.slots();
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    for (std::int64_t r = 0; r < slots.sizes[2 * i]; ++r) {
+      const T* y = slots.rows + (i * m8 + r) * s.shape.stride;
+      double omega = 0.0;
+      nb26::oja_multipliers(s.weights, b, 1, slots.sizes[2 * i + 1] + r, 1, &omega);
+      for (std::int64_t j = 0; j < k; ++j) {
+        double* own = w.data() + j * d;
+        double score = 0.0;
+        for (std::int64_t c = 0; c < d; ++c) score += static_cast<double>(y[c]) * own[c];
+        score *= slots.steps[i * m8 + r] * omega;
+        for (std::int64_t c = 0; c < d; ++c) own[c] += score * static_cast<double>(y[c]);
+      }
+    }
+    for (std::int64_t j = 0; j < k; ++j) {
+      double* own = w.data() + j * d;
+      for (int pass = 0; pass < 2; ++pass) {
+        for (std::int64_t h = 0; h < j; ++h) {
+          double dot = 0.0;
+          for (std::int64_t c = 0; c < d; ++c)
+            dot += own[c] * w[static_cast<std::size_t>(h * d + c)];
+          for (std::int64_t c = 0; c < d; ++c)
+            own[c] -= dot * w[static_cast<std::size_t>(h * d + c)];
+        }
+      }
+      double length = 0.0;
+      for (std::int64_t c = 0; c < d; ++c) length += own[c] * own[c];
+      for (std::int64_t c = 0; c < d; ++c) own[c] /= std::sqrt(length);
+    }
+  }
+  return w;
+}
+
+template <typename T>
+void check_agreement(std::int64_t d, std::int64_t k, std::int64_t block, OjaMultiplier kind) {
+  const std::int64_t n = 150, b = 11;
+  const double near = sizeof(T) == 8 ? 1e-12 : 3e-5;
+  std::vector<T> before;
+  for (int isa = 0; isa <= nb26::isa_supported(); ++isa) {
+    nb26::isa_force(isa);
+    Stream<T> s(d, k, block, n, b, kind);
+    const std::int64_t blocks = s.take(0, n);
+    CHECK(blocks > 1);
+    std::vector<T> start(static_cast<std::size_t>(k * d));
+    for (std::int64_t j = 0; j < k; ++j) start[static_cast<std::size_t>(j * d + j)] = T(1);
+    s.apply(blocks, 1);
+    for (std::int64_t r = 0; r < b; ++r) {
+      const auto team = by_team<T>(s, r, blocks, start);
+      const auto rows = by_rows<T>(s, r, blocks);
+      for (std::int64_t j = 0; j < k; ++j) {
+        for (std::int64_t c = 0; c < d; ++c) {
+          const auto i = static_cast<std::size_t>(j * d + c);
+          const double own = static_cast<double>(s.at(r, c, j));
+          CHECK(std::abs(own - static_cast<double>(team[i])) < near);
+          CHECK(std::abs(own - rows[i]) < near);
+        }
+      }
+    }
+    // levels 1 and 2 both fuse, in the same order
+    if (isa == 2) CHECK(before == s.replicates);
+    before = s.replicates;
+  }
+  nb26::isa_force(nb26::isa_supported());
+}
+
+template <typename T>
+void check_chunks() {
+  Stream<T> whole(13, 3, 16, 200, 20, OjaMultiplier::kDouble);
+  whole.apply(whole.take(0, 200), 1);
+  for (const std::int64_t size : {1, 7, 16, 33}) {
+    Stream<T> cut(13, 3, 16, 200, 20, OjaMultiplier::kDouble);
+    for (std::int64_t a = 0; a < 200; a += size) {
+      cut.apply(cut.take(a, std::min<std::int64_t>(200, a + size)), 1);
+    }
+    CHECK(cut.replicates == whole.replicates && cut.directions == whole.directions);
+    CHECK(cut.sums == whole.sums && cut.tracked == whole.tracked && cut.counts == whole.counts);
+  }
+}
+
+template <typename T>
+void check_threads() {
+  Stream<T> one(21, 2, 16, 200, 40, OjaMultiplier::kExponential);
+  Stream<T> two = one;
+  one.apply(one.take(0, 200), 1);
+#ifndef __SANITIZE_THREAD__
+  // ThreadSanitizer does not see the barriers of OpenMP's library
+  two.apply(two.take(0, 200), 2);
+  CHECK(one.replicates == two.replicates);
+#else
+  Stream<T> other = two;
+  std::thread caller([&other] { other.apply(other.take(0, 200), 1); });
+  two.apply(two.take(0, 200), 1);
+  caller.join();
+  CHECK(one.replicates == two.replicates && one.replicates == other.replicates);
+#endif
+}
+
+void check_refusals() {
+  Stream<float> s(5, 2, 16, 20, 1, OjaMultiplier::kDouble);
+  s.x[17] = 1e25f;
+  auto done =
+      nb26::oja_rows<float>(s.shape, s.rule, s.state(), s.x.data(), nullptr, 20, s.slots(), true);
+  CHECK(done.rows == 3 && done.stop == nb26::OjaStop::kTooLarge && s.counts[0] == 3);
+  Stream<float> t(5, 2, 16, 20, 1, OjaMultiplier::kDouble);
+  std::vector<double> steps(20, 0.01);
+  steps[4] = 1e-60;
+  done = nb26::oja_rows<float>(t.shape, t.rule, t.state(), t.x.data(), steps.data(), 20, t.slots(),
+                               true);
+  CHECK(done.rows == 4 && done.stop == nb26::OjaStop::kBadStep && t.counts[0] == 4);
+}
+
+// A column that equals the one before it: the passes must still end with an orthonormal pair.
+void check_dependent_columns() {
+  Stream<double> s(6, 2, 8, 1, 8, OjaMultiplier::kDouble);
+  for (std::int64_t b = 0; b < 8; ++b) {
+    for (std::int64_t c = 0; c < 6; ++c) {
+      s.at(b, c, 0) = 1.0 + static_cast<double>(c);
+      s.at(b, c, 1) =
+          1.0 + static_cast<double>(c) + (b % 2 ? 1e-9 * static_cast<double>(c * c) : 0);
+    }
+  }
+  nb26::oja_orthonormalise<double>(s.shape, s.replicates.data(), s.groups, 1);
+  for (std::int64_t b = 1; b < 8; b += 2) {
+    double dot = 0.0, length = 0.0;
+    for (std::int64_t c = 0; c < 6; ++c) {
+      dot += s.at(b, c, 0) * s.at(b, c, 1);
+      length += s.at(b, c, 1) * s.at(b, c, 1);
+    }
+    CHECK(std::abs(dot) < 1e-14 && std::abs(length - 1.0) < 1e-14);
+  }
+  for (std::int64_t c = 0; c < 6; ++c) CHECK(std::isfinite(s.at(0, c, 1)));
+}
+
+}  // namespace
+
+int main() {
+  check_agreement<double>(13, 3, 16, OjaMultiplier::kDouble);
+  check_agreement<double>(40, 5, 12, OjaMultiplier::kExponential);
+  check_agreement<double>(150, 4, 64, OjaMultiplier::kDouble);
+  check_agreement<double>(3, 3, 9, OjaMultiplier::kDouble);
+  check_agreement<double>(1, 1, 8, OjaMultiplier::kExponential);
+  check_agreement<float>(13, 3, 16, OjaMultiplier::kDouble);
+  check_agreement<float>(70, 7, 20, OjaMultiplier::kExponential);
+  check_chunks<double>();
+  check_chunks<float>();
+  check_threads<double>();
+  check_threads<float>();
+  check_refusals();
+  check_dependent_columns();
+  return failures != 0;
+}
