@@ -31,7 +31,7 @@ def as_int(
         if isinstance(value, numbers.Integral):
             out = int(value)
         elif isinstance(value, numbers.Real) and float(value).is_integer():
-            out = int(value)
+            out = int(float(value))
     if out is None:
         hint = ""
         if isinstance(value, numbers.Real) and not _is_bool(value) and math.isfinite(float(value)):
@@ -89,7 +89,9 @@ def as_choice(value: object, name: str, choices: Iterable[str]) -> str:
         return value
     listed = ", ".join(repr(c) for c in allowed)
     error = ValueError if isinstance(value, str) else TypeError
-    raise error(f"{name}={_kind(value) if error is TypeError else repr(value)} must be one of {listed}")
+    raise error(
+        f"{name}={_kind(value) if error is TypeError else repr(value)} must be one of {listed}"
+    )
 
 
 def as_text(value: object, name: str) -> str:

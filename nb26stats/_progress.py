@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -25,9 +25,11 @@ def bar(total: int | None = None, *, desc: str, unit: str = "it", quiet: bool = 
     )
 
 
-def track(items: Iterable[T], *, desc: str, total: int | None = None, quiet: bool = False) -> Iterator[T]:
+def track(
+    items: Iterable[T], *, desc: str, total: int | None = None, quiet: bool = False
+) -> Iterator[T]:
     """Yield ``items`` while a bar advances."""
-    if total is None and hasattr(items, "__len__"):
+    if total is None and isinstance(items, Sized):
         total = len(items)
     with bar(total, desc=desc, quiet=quiet) as shown:
         for item in items:

@@ -70,6 +70,13 @@ def to_r(x: Any, name: str = "object", advice: str = "") -> Any:
         If there are more than 5 million elements.
     TypeError
         If ``x`` has no plain form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nb26stats.r import to_r
+    >>> to_r({"counts": np.array([[1, 2], [3, 4]]), "area": "ca1"})
+    {'counts': {'data': [1, 3, 2, 4], 'dim': [2, 2]}, 'area': 'ca1'}
     """
     import numpy as np
     import pandas as pd

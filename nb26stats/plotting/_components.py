@@ -61,7 +61,7 @@ def plot_components(
     >>> import numpy as np
     >>> from nb26stats import OjaPCA, plotting
     >>> rows = np.random.default_rng(0).normal(size=(400, 5)) * [3, 1, 1, 1, 1]
-    >>> pca = OjaPCA(n_components=1, n_bootstrap=20, random_state=0).fit(rows)
+    >>> pca = OjaPCA(n_components=1, n_bootstrap=99, random_state=0).fit(rows)
     >>> with plotting.style(offscreen=True):
     ...     ax = plotting.plot_components(pca)
     >>> low, high = ax.get_ylim()

@@ -64,8 +64,8 @@ def plot_raster(
     >>> counts = nwb.spike_counts(path, align_to=[10.0], window=(0.0, 10.0), bin_size=0.001)
     >>> with plotting.style(offscreen=True):
     ...     ax = plotting.plot_raster(counts)
-    >>> ax.get_ylim()
-    (3.0, 0.0)
+    >>> [float(y) for y in ax.get_ylim()]
+    [3.0, 0.0]
     """
     need(counts, "counts", "what spike_counts returns", "counts", "areas", "unit_index")
     array, areas, ids = stacked(counts)
