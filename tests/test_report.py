@@ -174,7 +174,7 @@ def test_the_summary_box_has_five_lines() -> None:
     assert lines["Contents"] == "The file has 412 trials and 4 units in 1 area."
     assert lines["Activity"].startswith("Thalamus (4 units): the largest change is from a mean of")
     assert lines["Behaviour"] == "71.3 % of 202 trials correct."
-    assert "2 warnings" in lines["Not said"]
+    assert "3 warnings" in lines["Not said"]
     assert shipped(THALAMUS).summary().splitlines()[0] == shipped(THALAMUS).title
 
 
@@ -214,6 +214,18 @@ def test_warnings_are_amber_boxes_with_advice() -> None:
     assert "not in ascending order" in warned
     assert "stop_time" in warned
     assert "manufacturer" in section_text(shipped(RIPPLES), "warnings")
+
+
+def test_doubts_about_components_count_as_the_figure_does() -> None:
+    from nb26stats.report.components import _from_one
+
+    text = "Components 1 and 2, 9 and 10 (counted from 0) are not separated; use it."
+    assert _from_one(text) == "Components 2 and 3, 10 and 11 are not separated; use it."
+    text = "Rows look autocorrelated (component 0, r=0.52); set multiplier_block, about 18 here."
+    assert _from_one(text) == text.replace("component 0", "component 1")
+    shown = section_text(shipped(THALAMUS), "components")
+    assert "Rows look autocorrelated (component 1, r=" in shown
+    assert "The bars of this figure do not use it and are too short." in shown
 
 
 def test_units_lost_in_the_middle_are_pointed_out() -> None:

@@ -37,6 +37,30 @@ ADVICE = (
         "Compare the units' first and last spike with the times of the trials.",
     ),
     (
+        "rows look autocorrelated",
+        "The bars of this figure do not use it and are too short.",
+    ),
+    (
+        "start not forgotten",
+        "Take the bars as rough: the recording is short for components this close in variance.",
+    ),
+    (
+        "not resolved",
+        "The last component shown may as well be the next one: read it with care.",
+    ),
+    (
+        "error too large",
+        "Take the components as a first look: the recording is too short to fix their directions.",
+    ),
+    (
+        "are not separated",
+        "Read them together, not one by one: turning one into the other fits about as well.",
+    ),
+    (
+        "rank of the data",
+        "Some components shown have no variance: leave them aside.",
+    ),
+    (
         "were swapped",
         "The figures use the swapped sides; nwb.behavior(path, mapping=...) overrides them.",
     ),
@@ -49,6 +73,6 @@ def advised(text: str) -> str:
     if not text.endswith((".", "!", "?", "…")):
         text += "."
     for mark, advice in ADVICE:
-        if mark in text:
+        if mark.casefold() in text.casefold():
             return f"{text} {advice}"
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,11 +81,15 @@ def section(context: Context) -> Section:
         f"bins; the interval excludes 0 for {clear} of its {n_units} loadings."
     )
     out.say(out.finding)
-    out.warn(context.warnings.get("components", []) + context.warnings.get("seconds", []))
+    doubts = context.warnings.get("components", [])
+    out.warn([*context.warnings.get("seconds", []), *map(_from_one, doubts)])
+    with context.collect("components"):
+        # drawing asks for the intervals again, with the warnings that are kept already
+        png = png_of(lambda: plotting.plot_components(pca, names=ids, groups=areas, level=LEVEL))
     out.add(
         Figure(
             "components",
-            png_of(lambda: plotting.plot_components(pca, names=ids, groups=areas, level=LEVEL)),
+            png,
             alt=f"Loadings of {plural(n_units, 'unit')} on {plural(k, 'component')}, with "
             f"bootstrap intervals. {out.finding}",
             caption="Points: loading of each unit, coloured by area, on the leading principal "
@@ -107,6 +112,17 @@ def section(context: Context) -> Section:
         )
     )
     return out.done()
+
+
+def _from_one(text: str) -> str:
+    """Count components from 1 in a warning of the estimator, as the figure does."""
+
+    def raised(match: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda number: str(int(number[0]) + 1), match[0])
+
+    text = re.sub(r"components? [\d, and]+(?= \(counted from 0\))", raised, text, flags=re.I)
+    text = re.sub(r"component \d+(?=, r=)", raised, text)
+    return text.replace(" (counted from 0)", "")
 
 
 def _second_bins(context: Context) -> tuple[dict[str, Any], Any]:
