@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as err:
         if arguments.debug:
             traceback.print_exc()
-        print(f"nb26stats: {_one_line(err)}", file=sys.stderr)
+        print(f"nb26stats: {_harmless(_one_line(err))}", file=sys.stderr)
         return REFUSED
 
 
@@ -166,7 +166,14 @@ def _report(arguments: argparse.Namespace) -> int:
 def _say(text: str) -> None:
     """Print, with escapes for what the terminal cannot show."""
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
+    print(_harmless(text).encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _harmless(text: str) -> str:
+    """Escape control characters: text from a file must not steer the terminal."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def _one_line(err: BaseException) -> str:

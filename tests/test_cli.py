@@ -185,6 +185,17 @@ def test_info_of_markup_and_other_alphabets_on_a_narrow_terminal(tmp_path: Path)
     assert done.stderr == ""
 
 
+def test_text_from_a_file_cannot_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nwb_files.simple(tmp_path / "e.nwb", session_description="red \x1b[31m", identifier="bell \x07")
+    for argv in (["info", "e.nwb"], ["info", "--json", "e.nwb"], ["info", "no\x1b[31m.nwb"]):
+        main(argv)
+        out, err = capsys.readouterr()
+        assert all(c.isprintable() or c == "\n" for c in out + err)
+        assert out + err
+
+
 # ---- validate ----------------------------------------------------------------------------------
 def problems(capsys: pytest.CaptureFixture[str], path: Path) -> tuple[int, list[str]]:
     code = main(["validate", str(path)])

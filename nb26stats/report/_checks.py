@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nb26stats.nwb import Session
     from nb26stats.nwb._units import SpikeTrains
 
-_SLACK = 1e-9
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -171,16 +169,19 @@ def _outside(trains: SpikeTrains) -> list[Problem]:
         return []
     intervals, rows = trains.obs_intervals
     n, units = 0, 0
+    # at a Unix clock neighbouring float64 values lie further apart than any fixed slack
+    largest = float(np.abs(trains.times).max()) if trains.times.size else 1.0
+    slack = max(1e-9, 4.0 * float(np.spacing(largest)))
     for u in range(len(trains.index) - 1):
         own = intervals[rows[u] : rows[u + 1]]
         if not len(own):
             continue
-        starts, stops = merge_intervals(own, _SLACK)
+        starts, stops = merge_intervals(own, slack)
         times = trains.times[trains.index[u] : trains.index[u + 1]]
         if not starts.size:
             continue
-        place = np.searchsorted(starts, times + _SLACK, side="right") - 1
-        inside = (place >= 0) & (times <= stops[np.maximum(place, 0)] + _SLACK)
+        place = np.searchsorted(starts, times + slack, side="right") - 1
+        inside = (place >= 0) & (times <= stops[np.maximum(place, 0)] + slack)
         n += int((~inside).sum())
         units += int((~inside).any())
     if not n:

@@ -95,8 +95,9 @@ footer { margin-top: 40px; border-top: 1px solid #d0d0d0; padding-top: 10px; col
 
 
 def escape(text: object) -> str:
-    """Return text that HTML shows as it is."""
-    return html.escape(str(text), quote=True)
+    """Return text that HTML shows as it is, without control characters."""
+    plain = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in str(text))
+    return html.escape(plain, quote=True)
 
 
 def page(title: str, subtitle: str, sections: Sequence[Section], *, footer: str) -> str:
@@ -209,7 +210,7 @@ def _table(
     if right:
         kinds[1:] = [kind or "right" for kind in kinds[1:]]
     head = "".join(
-        f"<th{_class(kind)}>{escape(cut(c, 80))}</th>"
+        f"<th{_class(kind)}>{escape(_label(c))}</th>"
         for c, kind in zip(shown.columns, kinds, strict=True)
     )
     body = []
@@ -243,6 +244,11 @@ def _is_number(column: pd.Series[Any]) -> bool:
     return bool(values) and all(
         isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in values
     )
+
+
+def _label(column: object) -> str:
+    parts = column if isinstance(column, tuple) else (column,)
+    return cut(" ".join(str(part) for part in parts if part != ""), 80)
 
 
 def _class(kind: str) -> str:

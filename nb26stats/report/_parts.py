@@ -14,8 +14,10 @@ MAX_TEXT = 500
 
 
 def cut(value: object, limit: int = MAX_TEXT) -> str:
-    """Return text from a file on one line, cut at ``limit`` characters."""
+    """Return text from a file on one line, without control characters, cut at ``limit``."""
     text = " ".join(str(value).split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else "\ufffd" for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
