@@ -155,7 +155,7 @@ def _report(arguments: argparse.Namespace) -> int:
         trials=arguments.trials,
     )
     source = local_path(arguments.file)
-    out = arguments.out or f"{source.stem}_report.html"
+    out = f"{source.stem}_report.html" if arguments.out is None else arguments.out
     check_target(out, source, overwrite=arguments.force)
     report = assemble(arguments.file, options, strict=arguments.debug)
     written = report.save(out, overwrite=arguments.force)

@@ -392,6 +392,20 @@ def test_outputs_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFi
         assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_devices_and_pipes_are_left_alone(
+    force: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = nwb_files.simple(tmp_path / "session.nwb")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert main(["report", str(source), "-o", str(pipe), *(["--force"] * force)]) == 2
+    assert "not an ordinary file" in capsys.readouterr().err
+    assert pipe.is_fifo()
+    assert main(["report", str(source), "-o", ""]) == 2
+    assert "is a folder" in capsys.readouterr().err
+
+
 def test_a_failure_leaves_neither_report_nor_part_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

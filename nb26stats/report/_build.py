@@ -236,6 +236,9 @@ def check_target(path: str | os.PathLike[str], source: Path | None, *, overwrite
         raise IsADirectoryError(f"{target} is a folder; name the file to write")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist; make it first")
+    if os.path.lexists(target) and not target.is_file():
+        # a device or a pipe would be replaced by an ordinary file
+        raise ValueError(f"{target} is not an ordinary file; name another one")
     if target.exists():
         if source is not None and source.exists() and target.samefile(source):
             raise ValueError(f"{target} is the NWB file itself; give the report another name")
