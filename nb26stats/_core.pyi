@@ -66,6 +66,17 @@ def oja_refresh(
 ) -> None:
     """Recompute the gap and the automatic step from the sums of the epoch."""
 
+def oja_replicates(
+    sizes: tuple[Any, ...],
+    weights: tuple[Any, ...],
+    slots: tuple[Any, ...],
+    blocks: int,
+    replicates: object,
+    first: int,
+    n_threads: int,
+) -> None:
+    """Apply the blocks in the first slots to the replicates."""
+
 def oja_rows(
     sizes: tuple[Any, ...],
     rule: tuple[Any, ...],

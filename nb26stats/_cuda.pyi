@@ -1,7 +1,22 @@
 """CUDA kernels; called by the package only. Imports without a driver."""
 
+from typing import Any
+
 def device_count() -> int:
     """Number of usable CUDA devices."""
 
 def device_reason() -> str:
     """Why there is no usable device; empty when there is one."""
+
+def oja_fits(columns: int, components: int, itemsize: int) -> bool:
+    """Whether a replicate of this size stays in shared memory."""
+
+def oja_replicates(
+    sizes: tuple[Any, ...],
+    weights: tuple[Any, ...],
+    slots: tuple[Any, ...],
+    blocks: int,
+    replicates: object,
+    first: int,
+) -> None:
+    """Apply the blocks in the first slots to the replicates."""
