@@ -649,9 +649,10 @@ def test_odd_files_that_open_get_a_page(name: str) -> None:
 def test_a_large_recording_takes_seconds(tmp_path: Path) -> None:
     path = nwb_files.big_spikes(tmp_path / "big.nwb")
     make(datasets.path(RIPPLES))  # compiles what is compiled at the first call
-    began = time.perf_counter()
+    # CPU seconds: what other programs on the machine take does not count
+    began = time.process_time()
     result = make(path)
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert {"psth", "raster", "components"} <= set(result.numbers)
     assert len(result.html) < 3_000_000
     assert took < 20, f"{took:.1f} s"
