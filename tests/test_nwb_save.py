@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import nwb_files
 import numpy as np
+import nwb_files
 import pandas as pd
 import pynwb
 import pytest
+from hdmf.backends.hdf5 import H5DataIO
 from pynwb import NWBHDF5IO
 from save_tools import (
     READABLE,
@@ -33,7 +34,7 @@ from save_tools import (
 import nb26stats
 import nb26stats.nwb as nbn
 from nb26stats import NB26StatsWarning
-from nb26stats.nwb import _save_part, save_results
+from nb26stats.nwb import _save_part, _save_provenance, save_results
 
 
 def content(path: Path, replaced: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -368,7 +369,9 @@ def test_copy_of_a_file_that_holds_the_name(tmp_path: Path) -> None:
     assert len(read_table(first, "a")) == 6
 
 
-def test_out_equal_to_source_needs_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_equal_to_source_needs_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = copied(SMALL, tmp_path)
     link = tmp_path / "link.nwb"
     link.symlink_to(source)
@@ -536,3 +539,103 @@ def test_absolute_links_may_go_anywhere(kind: str, tmp_path: Path) -> None:
     if kind == "external link":
         with h5py.File(out, "r") as file:
             assert file["acquisition/raw"][:].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_data_in_other_files_and_a_folder_that_is_not_ascii(tmp_path: Path) -> None:
+    folder = tmp_path / "données"
+    folder.mkdir()
+    raw = nwb_files.make(identifier="raw")
+    raw.add_acquisition(pynwb.TimeSeries(name="lfp", data=np.arange(9.0), unit="V", rate=1.0))
+    with NWBHDF5IO(str(nwb_files.write(raw, folder / "raw.nwb")), "r") as io:
+        linked = nwb_files.make()
+        data = H5DataIO(io.read().acquisition["lfp"].data, link_data=True)
+        linked.add_acquisition(pynwb.TimeSeries(name="here", data=data, unit="V", rate=1.0))
+        source = nwb_files.write(linked, folder / "linked.nwb")
+    with h5py.File(source, "r+") as file:
+        # the same path in both files: the link must not be taken for one to the file itself
+        file["acquisition/lfp"] = h5py.ExternalLink("raw.nwb", "/acquisition/lfp")
+    for out in (
+        save_results(source, {"a": table()}),
+        save_results(source, {"b": table()}, in_place=True),
+    ):
+        with NWBHDF5IO(str(out), "r") as io:
+            held = io.read().acquisition
+            assert held["here"].data[:].tolist() == list(range(9))
+            assert held["lfp"].data[:].tolist() == list(range(9))
+        with h5py.File(out, "r") as file:
+            assert file["acquisition"].get("lfp", getlink=True).filename == "raw.nwb"
+            assert (
+                file["acquisition/here"].get("data", getlink=True).path == "/acquisition/lfp/data"
+            )
+    assert names_in(folder / "raw.nwb") == set()
+
+
+def test_virtual_and_external_storage_by_relative_path(tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    nwbfile = nwb_files.make()
+    for name in ("virtual", "outside"):
+        series = pynwb.TimeSeries(name=name, data=np.zeros(4), unit="V", rate=1.0)
+        nwbfile.add_acquisition(series)
+    source = nwb_files.write(nwbfile, tmp_path / "s.nwb")
+    with h5py.File(tmp_path / "part.h5", "w") as file:
+        file["x"] = np.arange(4.0)
+    with h5py.File(source, "r+") as file:
+        for name in ("virtual", "outside"):
+            group = file[f"acquisition/{name}"]
+            attrs = dict(group["data"].attrs)
+            del group["data"]
+            if name == "virtual":
+                layout = h5py.VirtualLayout((4,), "f8")
+                layout[:] = h5py.VirtualSource("part.h5", "x", (4,))
+                data = group.create_virtual_dataset("data", layout)
+            else:
+                raw = [("raw.bin", 0, h5py.h5f.UNLIMITED)]
+                data = group.create_dataset("data", (4,), "f8", external=raw)
+            data.attrs.update(attrs)
+    with pytest.raises(ValueError, match="would break") as caught:
+        save_results(source, {"a": table()}, out=away / "x.nwb")
+    assert "/acquisition/virtual/data -> part.h5" in str(caught.value)
+    assert "/acquisition/outside/data -> raw.bin" in str(caught.value)
+    assert os.listdir(away) == []
+    out = save_results(source, {"a": table()})
+    with h5py.File(out, "r") as file:
+        assert file["acquisition/virtual/data"][:].tolist() == [0, 1, 2, 3]
+        assert file["acquisition/outside/data"].external[0][0] == "raw.bin"
+
+
+def test_values_of_any_kind_become_json() -> None:
+    def fit() -> None:
+        """Stand for a callable parameter."""
+
+    known = {
+        "numbers": (1, np.float32(0.5), np.int8(3), True, np.bool_(False), None),
+        "not finite": [np.nan, np.inf, np.array([1.0, np.nan])],
+        "times": [datetime.date(2024, 1, 2), np.datetime64("2024-01-02")],
+        "slice": slice(0, 3),
+        "path": Path("/secret/place.nwb"),
+        "callable": fit,
+        "object": table(),
+        3: {"nested": {1}},
+        "long": np.zeros((400, 300)),
+        "long list": [0] * 100_001,
+    }
+    told = json.loads(json.dumps(_save_provenance.plain(known), allow_nan=False))
+    assert told == {
+        "numbers": [1, 0.5, 3, True, False, None],
+        "not finite": [None, None, [1.0, None]],
+        "times": ["2024-01-02", "2024-01-02"],
+        "slice": "slice(0, 3, None)",
+        "path": "place.nwb",
+        "callable": "test_values_of_any_kind_become_json.<locals>.fit",
+        "object": "DataFrame",
+        "3": {"nested": [1]},
+        "long": "array of shape (400, 300), float64",
+        "long list": "list of 100001 elements",
+    }
+
+
+@pytest.mark.parametrize("text", [None, 3, "", "no JSON", "[1]", '{"result": 3}', b'{"x": 1}'])
+def test_descriptions_of_others_belong_to_no_result(text: Any) -> None:
+    assert _save_provenance.result_of(text) is None
+    assert _save_provenance.result_of(b'{"result": "psth"}') == "psth"

@@ -32,7 +32,8 @@ def converted(values: Any, name: str = "c") -> tuple[Any, str]:
 
 
 # ---- column types ------------------------------------------------------------------------------
-NUMBERS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+NUMBERS = ["bool", *INTEGERS, "float16", "float32", "float64"]
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -190,9 +191,9 @@ def test_refused_columns_are_named(case: str, tmp_path: Path) -> None:
     assert sha(source) == before
 
 
-RESERVED = (
-    "id name description colnames object_id namespace neurodata_type meanings_tables".split()
-)
+RESERVED = ["id", "name", "description", "colnames"]
+# further names that hdmf fails on
+RESERVED += ["object_id", "namespace", "neurodata_type", "meanings_tables"]
 BAD_NAMES = ["a/b", "/", "a:b", "", "  ", ".", "a\0b", "\ud800", *RESERVED]
 
 
@@ -243,8 +244,8 @@ def test_unusual_names_work(tmp_path: Path) -> None:
     frame = pd.DataFrame({name: [float(i)] for i, name in enumerate(TRICKY)})
     results = {name: frame for name in TRICKY if name != "columns"}
     out = save_results(copied(SMALL, tmp_path), results)
-    for name in results:
-        with nbn.open(out) as session:
+    with nbn.open(out) as session:
+        for name in results:
             stored = session.nwbfile.processing["nb26stats"][name]
             assert {k: stored[k].data[0] for k in TRICKY} == {
                 k: float(i) for i, k in enumerate(TRICKY)
@@ -395,7 +396,7 @@ def one_source() -> Any:
         yield copied("schema2.0b_no_cached_specs.nwb", Path(folder))
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(frame=frames())
 def test_random_frames_come_back(frame: pd.DataFrame, one_source: Path) -> None:
     out = save_results(one_source, {"r": frame}, mode="sidecar")

@@ -188,6 +188,8 @@ def _save(target: Target, items: Sequence[Item], description: str) -> None:
             publish(part, target.real, replace=target.replace)
     except _StepError as err:
         cause = err.__cause__ or err
+        if _interrupted(cause):
+            raise KeyboardInterrupt from cause
         if is_full(cause, target.real.parent):
             raise _no_room(target, needed) from cause
         first = " ".join(str(cause).split())[:300] or "no message"
@@ -214,6 +216,13 @@ def _steps() -> Iterator[None]:
         raise
     except Exception as err:
         raise _StepError from err
+
+
+def _interrupted(err: BaseException | None) -> bool:
+    """Return whether an interrupt is behind the error: h5py may wrap one in a SystemError."""
+    while err is not None and not isinstance(err, KeyboardInterrupt):
+        err = err.__cause__ or err.__context__
+    return err is not None
 
 
 def _no_room(target: Target, needed: int) -> OSError:

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 _PAGE = 4096
+_open_raw = io.FileIO
 FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 """Error numbers of a full disk, a file that may not grow, and a quota."""
 
@@ -44,16 +45,11 @@ class GuardedFile(io.RawIOBase):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = str(path)
-        self._raw = io.FileIO(path, "r+")
+        self._raw = _open_raw(path, "r+")
         self._end = os.fstat(self._raw.fileno()).st_size
         self._at = 0
         self._pages: dict[int, bytearray] = {}
         self.failure: BaseException | None = None
-
-    def __repr__(self) -> str:
-        # h5py takes the file's name from here
-        return self._path
 
     def __exit__(
         self,
@@ -165,7 +161,7 @@ class GuardedFile(io.RawIOBase):
 
 
 @contextlib.contextmanager
-def guarded_hdf5(path: Path, mode: str) -> Iterator[Any]:
+def guarded_hdf5(path: Path, mode: str, *, plain: bool = False) -> Iterator[Any]:
     """Open an existing file with h5py; the first error of a write is raised once it is closed.
 
     Parameters
@@ -174,6 +170,9 @@ def guarded_hdf5(path: Path, mode: str) -> Iterator[Any]:
         The file.
     mode : {'r+', 'w'}
         ``'w'`` starts from an empty file.
+    plain : bool
+        Let HDF5 write by itself. Needed for a file that links to others: HDF5 would look for
+        their content in this very file.
 
     Yields
     ------
@@ -181,9 +180,13 @@ def guarded_hdf5(path: Path, mode: str) -> Iterator[Any]:
     """
     import h5py
 
+    if plain:
+        with h5py.File(path, mode) as file:
+            yield file
+        return
     with GuardedFile(path) as disk:
         try:
-            with h5py.File(disk, mode) as file:
+            with h5py.File(str(path), mode, driver="fileobj", fileobj=disk) as file:
                 yield file
         except Exception as err:
             if disk.failure is not None:

@@ -99,6 +99,14 @@ def relative_links(path: Path) -> list[str]:
     return found
 
 
+def points_elsewhere(path: Path) -> bool:
+    """Return whether reading the file with HDF5 opens other HDF5 files."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        return any(link is not None or target.is_virtual for _, link, target in _links(file, h5py))
+
+
 def _links(file: Any, h5py: Any) -> Iterator[tuple[str, str | None, Any]]:
     """Yield (path, file name of an external link, None) and (path, None, data set)."""
     seen: set[int] = set()

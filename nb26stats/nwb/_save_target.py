@@ -169,6 +169,10 @@ def _out_path(out: Any) -> Path:
     text = os.fspath(out)
     if not text.strip() or "\0" in text:
         raise ValueError(f"out must name a file, got {text!r}")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError(f"out={text!r} cannot be used: not a name this system can hold") from None
     if text.endswith(("/", os.sep)):
         raise ValueError(f"out={text!r} is a folder; give the name of a file in it")
     return Path(os.path.abspath(Path(text).expanduser()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._save_disk import guarded_hdf5
 from ._save_items import MODULE, Item, Table
+from ._save_source import points_elsewhere
 
 if TYPE_CHECKING:
     import pynwb
@@ -32,13 +33,14 @@ def add_to_copy(
     """
     from pynwb import NWBHDF5IO
 
-    with guarded_hdf5(part, "r+") as file, warnings.catch_warnings():
+    plain = points_elsewhere(part)
+    with guarded_hdf5(part, "r+", plain=plain) as file, warnings.catch_warnings():
         # what pynwb says about the source has been kept when it was opened for reading
         warnings.simplefilter("ignore")
         for name in replaced:
             # pynwb can neither remove nor replace what a file holds
             del file[f"processing/{MODULE}/{name}"]
-        with NWBHDF5IO(file=file, mode="r+", load_namespaces=True) as io:
+        with NWBHDF5IO(file.filename, file=file, mode="r+", load_namespaces=True) as io:
             nwbfile = io.read()
             _add(nwbfile, items, texts)
             io.write(nwbfile)
@@ -52,7 +54,7 @@ def write_new(
 
     with guarded_hdf5(part, "w") as file, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with NWBHDF5IO(file=file, mode="w") as io:
+        with NWBHDF5IO(file.filename, file=file, mode="w") as io:
             _add(nwbfile, items, texts)
             io.write(nwbfile)
 
@@ -69,14 +71,17 @@ def _add(nwbfile: Any, items: Sequence[Item], texts: Mapping[str, str]) -> None:
 
 
 def _container(item: Item, text: str) -> Any:
-    from hdmf.common import DynamicTable, VectorData
+    import numpy as np
+    from hdmf.common import DynamicTable, ElementIdentifiers, VectorData
     from pynwb import TimeSeries
 
     if isinstance(item, Table):
         columns = [
             VectorData(name=c.name, description=c.description, data=c.values) for c in item.columns
         ]
-        return DynamicTable(name=item.name, description=text, columns=columns)
+        # hdmf goes through the list it would make itself one element at a time
+        ids = ElementIdentifiers(name="id", data=np.arange(len(item.columns[0].values)))
+        return DynamicTable(name=item.name, description=text, columns=columns, id=ids)
     clock: dict[str, Any] = (
         {"rate": item.rate, "starting_time": item.starting_time}
         if item.timestamps is None
