@@ -1,6 +1,7 @@
 // Entry points of the Oja kernels on the CPU: one copy of each piece per instruction set, threads
 // over groups of replicates.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -180,11 +181,16 @@ class Closer {
   std::optional<LaneScratch<T>> lanes_;
 };
 
-// work(scratch, replicates of the group, index of its first) for every group, in parallel.
+// Multiply-adds for which waking a thread pays.
+constexpr std::int64_t kThreadWork = 4'000'000;
+
+// work(scratch, replicates of the group, index of its first) for every group, in parallel; cost:
+// multiply-adds of one group.
 template <typename T, typename Work>
-void over_groups(const OjaShape& shape, T* replicates, std::int64_t groups, int n_threads,
-                 const Work& work) {
-  const int threads = threads_for(n_threads, groups);
+void over_groups(const OjaShape& shape, T* replicates, std::int64_t groups, std::int64_t cost,
+                 int n_threads, const Work& work) {
+  const std::int64_t worth = n_threads == 0 ? 1 + groups * cost / kThreadWork : groups;
+  const int threads = threads_for(n_threads, std::min(groups, worth));
   const std::int64_t lanes = kOjaLanes<T>;
   const std::int64_t size = rounded(shape.columns) * shape.components * lanes;
   std::vector<LaneScratch<T>> scratch;
@@ -249,7 +255,8 @@ void oja_replicates(const OjaShape& shape, const OjaWeights& weights, const OjaS
   const OjaPieces<T>& run = table<T>().group;
   const auto draw = table<T>().weights[static_cast<int>(weights.kind)];
   const std::int64_t m8 = rounded(shape.block), d8 = rounded(shape.columns);
-  over_groups<T>(shape, replicates, groups, n_threads,
+  const std::int64_t cost = 2 * blocks * m8 * d8 * shape.components * kOjaLanes<T>;
+  over_groups<T>(shape, replicates, groups, cost, n_threads,
                  [&](const OjaLaneScratch<T>& scratch, T* w, std::int64_t offset) {
                    for (std::int64_t b = 0; b < blocks; ++b) {
                      const std::int64_t m = slots.sizes[2 * b];
@@ -265,7 +272,8 @@ void oja_replicates(const OjaShape& shape, const OjaWeights& weights, const OjaS
 template <typename T>
 void oja_orthonormalise(const OjaShape& shape, T* replicates, std::int64_t groups, int n_threads) {
   const OjaPieces<T>& run = table<T>().group;
-  over_groups<T>(shape, replicates, groups, n_threads,
+  const std::int64_t k = shape.components, cost = 2 * k * k * shape.columns * kOjaLanes<T>;
+  over_groups<T>(shape, replicates, groups, cost, n_threads,
                  [&](const OjaLaneScratch<T>& scratch, T* w, std::int64_t) {
                    oja_lanes_orthonormalise<T>(run, w, rounded(shape.columns), shape.components,
                                                scratch);

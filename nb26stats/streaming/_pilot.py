@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
 from nb26stats._dispatch import core
@@ -51,10 +51,13 @@ def _leading(matrix: F64, k: int) -> F64 | None:
     n = len(matrix)
     if n < k:
         return None
-    values, vectors = linalg.eigh(matrix, subset_by_index=[n - k, n - 1], check_finite=False)
-    if not values[0] > RANK_TOL * values[-1]:
+    # scipy.linalg.eigh would spend more on its checks than on these small matrices
+    values, vectors, _, _, info = lapack.dsyevr(matrix, range="I", il=n - k + 1, iu=n, lower=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed with info={info}")
+    if not values[0] > RANK_TOL * values[k - 1]:
         return None
-    return np.asarray(vectors[:, ::-1])
+    return np.asarray(vectors[:, k - 1 :: -1])
 
 
 def weighted_directions(

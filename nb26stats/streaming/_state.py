@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ def rounded(n: int) -> int:
 def aligned(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """Return uninitialised memory that starts on a cache line, as vector loads like it."""
     dtype = np.dtype(dtype)
-    size = int(np.prod(shape)) * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     raw = np.empty(size + 64, np.uint8)
     shift = -raw.ctypes.data % 64
     out: NDArray[Any] = raw[shift : shift + size].view(dtype).reshape(shape)
