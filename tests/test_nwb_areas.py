@@ -6,6 +6,7 @@ import h5py
 import numpy as np
 import nwb_files
 import pytest
+from hdmf.common import DynamicTable
 
 import nb26stats.nwb as nbn
 from nb26stats import datasets
@@ -197,6 +198,44 @@ def test_references_beyond_the_electrodes_are_noted(tmp_path):
     found = _areas(path)
     assert found.area.tolist() == ["mixed", "unknown"]
     assert "2 references" in found.notes[0]
+
+
+def test_a_region_into_another_table_is_followed():
+    def file_with_sites(electrodes):
+        nwb = nwb_files.make()
+        if electrodes:
+            nwb_files.add_electrodes(nwb, ["X", "X"])
+        places = nwb_files.column("location", ["P", "Q"])
+        sites = DynamicTable(name="sites", description="d", columns=[places], id=[0, 1])
+        nwb.add_acquisition(sites)
+        nwb.units = nwb_files.units_table([[0.1]] * 2, electrodes=[[1], [0]], electrode_table=sites)
+        return nwb
+
+    for electrodes in (True, False):
+        nwb = file_with_sites(electrodes)
+        assert _areas(nwb).area.tolist() == ["Q", "P"]
+        with pytest.raises(MissingColumnError, match="layer"):
+            _areas(nwb, "electrodes/layer")
+
+
+def test_peak_channels_that_cannot_be_looked_up_leave_the_unit_to_the_next_rule():
+    def places(columns, **electrodes):
+        nwb = nwb_files.make()
+        table = nwb_files.add_electrodes(
+            nwb, ["A", "B"], group_locations={"probe0": "G"}, **electrodes
+        )
+        columns = dict(columns, electrode_group=[nwb.electrode_groups["probe0"]] * 2)
+        nwb.units = nwb_files.units_table([[0.1]] * 2, columns)
+        assert len(table) == 2
+        return _areas(nwb).area.tolist()
+
+    many = np.arange(4).reshape(2, 2)
+    assert places({"peak_channel_id": many}) == ["G", "G"]
+    assert places({"peak_channel": many}, site_id=[0, 1]) == ["G", "G"]
+    assert places({"peak_channel": np.array([0, 1])}) == ["G", "G"]  # nothing to match with
+    assert places({"peak_channel": np.array([0, 1])}, site_id=[1, 5]) == ["G", "A"]
+    assert places({"peak_channel_id": np.array([0.0, np.nan])}) == ["A", "G"]
+    assert places({"peak_channel": ["s1", "s0"]}, site_id=["s0", "s1"]) == ["B", "A"]
 
 
 def test_location_of_the_group_comes_last(tmp_path):

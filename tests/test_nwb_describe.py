@@ -11,6 +11,7 @@ import pytest
 
 import nb26stats.nwb as nbn
 from nb26stats import datasets
+from nb26stats.nwb import Session
 from nb26stats.nwb._describe import contents, describe
 
 ALM = "sub_anm00239123_ses_20170627T093549_ecephys_and_ogen.nwb"
@@ -107,6 +108,19 @@ def test_facts_of_a_file_with_damaged_units_say_so(tmp_path):
     assert facts["units"]["n_units"] == 6
     assert facts["units"]["areas"] == {}
     assert "decreases at row 1" in facts["units"]["area_notes"][0]
+
+
+def test_size_of_a_folder_and_of_nothing(tmp_path):
+    nwb = nwb_files.make()
+    nwb.subject.date_of_birth = nwb_files.START
+    assert describe(Session(nwb, path=None))["size_bytes"] is None
+    assert describe(Session(nwb, path=tmp_path / "gone"))["size_bytes"] is None
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a").write_bytes(bytes(30))
+    (tmp_path / "b").write_bytes(bytes(12))
+    facts = describe(Session(nwb, path=tmp_path))
+    assert facts["size_bytes"] == 42
+    assert facts["subject"]["date_of_birth"] == "2024-03-01T12:00:00+00:00"
 
 
 def test_contents_in_one_line(tmp_path):

@@ -193,6 +193,30 @@ def test_missing_column_error_keeps_its_lines():
     assert isinstance(error, ValueError)
 
 
+def test_an_interrupt_while_reading_closes_the_file(tmp_path, monkeypatch):
+    path = nwb_files.simple(tmp_path / "x.nwb")
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NWBHDF5IO, "read", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        nbn.open(path)
+    with h5py.File(path, "r+") as file:
+        assert "units" in file
+
+
+def test_of_several_cached_schemas_the_newest_is_named(tmp_path):
+    path = nwb_files.simple(tmp_path / "x.nwb")
+    with h5py.File(path, "r+") as file:
+        core = file["specifications/core"]
+        newest = next(iter(core))
+        core.copy(newest, "2.9.0")
+    with nbn.open(path) as s:
+        assert s.namespaces["core"] == newest
+        assert len(s.trials()) == 3
+
+
 # ---- hostile paths -------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("path", "error", "words"),
@@ -307,6 +331,9 @@ def test_zarr_folder_that_is_no_nwb_file(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / ".zgroup").write_text('{"zarr_format": 2}')
     (folder / "stuff").mkdir()
+    with pytest.raises(NotAnNWBFileError, match=r"Zarr but not NWB.*stuff"):
+        nbn.open(folder)
+    (folder / "zarr.json").write_text("{ broken")
     with pytest.raises(NotAnNWBFileError, match=r"Zarr but not NWB.*stuff"):
         nbn.open(folder)
 

@@ -92,6 +92,7 @@ def frame():
         ("a % 2 == 0", [1, 3]),
         ("a ** 2 > 8", [2, 3]),
         ("-a < -2", [2, 3]),
+        ("+a > 3", [3]),
         ("a + b * 2 - 1 >= 8", [2, 3]),
         ("a / 2 == 1.5", [2]),
         ("a // 2 == 1", [1, 2]),
@@ -322,6 +323,13 @@ def test_a_refusal_says_what_is_allowed(frame):
         safe_query(frame, "a = 1", "trials")
     with pytest.raises(MissingColumnError, match="did you mean 'response'"):
         safe_query(pd.DataFrame({"response": ["x"]}), "respons == 'x'", "trials")
+
+
+def test_backticks_never_meet_a_column_of_their_stand_in():
+    table = pd.DataFrame({"quoted_column_0_": [1, 2], "my col": [2, 1]})
+    assert safe_query(table, "`my col` == 1", "trials").tolist() == [False, True]
+    both = "`my col` == 1 or quoted_column_0_ == 1"
+    assert safe_query(table, both, "trials").tolist() == [True, True]
 
 
 def test_huge_numbers_are_just_numbers(frame):

@@ -116,6 +116,16 @@ def test_html_in_a_file_is_escaped(tmp_path):
     assert ">" not in body
 
 
+def test_a_file_of_few_words(tmp_path):
+    nwb = nwb_files.make(subject=None)
+    nwb.add_acquisition(nwb_files.units_table([[0.1]], name="other"))
+    with nbn.open(nwb_files.write(nwb, tmp_path / "x.nwb")) as s:
+        text = s.summary()
+    assert "subject" not in text
+    assert "units        none; units tables elsewhere: acquisition/other" in text
+    assert "intervals    none" in text
+
+
 def test_a_crowded_file_is_shown_in_thirty_lines(tmp_path):
     nwb = nwb_files.make(session_description="word " * 2000, identifier="i" * 5000)
     for i in range(40):

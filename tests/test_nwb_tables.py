@@ -159,6 +159,41 @@ def test_default_columns_never_touch_the_links(tmp_path, monkeypatch):
     assert len(read) == 3
 
 
+def test_three_levels_of_lists(tmp_path):
+    nwb = nwb_files.make()
+    nwb.trials = nwb_files.trial_table({"start_time": np.arange(2.0)})
+    deep = [[[["a"], ["b", "c"]]], [[["d"]], []]]
+    nwb.trials.add_column(name="deep", description="d", data=deep, index=3)
+    for source in (nwb, nwb_files.write(nwb, tmp_path / "x.nwb")):
+        assert nbn.trials(source, columns=["deep"])["deep"].tolist() == deep
+
+
+def test_a_missing_compression_filter_is_named(tmp_path, monkeypatch):
+    def broken(self, key, **kwargs):
+        raise OSError("Can't synchronously read data (required filter 'blosc' is not registered)")
+
+    with nbn.open(_simple(tmp_path / "x.nwb", cue=np.arange(3.0))) as s:
+        monkeypatch.setattr(h5py.Dataset, "__getitem__", broken)
+        with pytest.raises(NWBReadError, match="pip install hdf5plugin"):
+            s.trials()
+
+
+def test_an_unknown_failure_of_a_store_is_passed_on_in_words(tmp_path, monkeypatch):
+    def broken(self, key, **kwargs):
+        raise TypeError("no codec")
+
+    with nbn.open(_simple(tmp_path / "x.nwb", cue=np.arange(3.0))) as s:
+        monkeypatch.setattr(h5py.Dataset, "__getitem__", broken)
+        with pytest.raises(NWBReadError, match="cannot be read: no codec"):
+            s.trials()
+
+
+def test_an_empty_dataspace_is_an_empty_column(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["nothing"] = h5py.Empty("f8")
+        assert as_array(file["nothing"], "x").tolist() == []
+
+
 def test_lists_of_lists_and_rows_of_other_tables():
     nwb = nwb_files.make()
     electrodes = nwb_files.add_electrodes(nwb, ["A", "B", "C"])

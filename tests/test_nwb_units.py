@@ -285,6 +285,44 @@ def test_observed_intervals(tmp_path):
     assert index.tolist() == [0, 0, 0]
 
 
+def test_observed_intervals_without_an_index_are_one_per_unit():
+    nwb = nwb_files.make()
+    nwb.units = nwb_files.units_table(
+        [[0.1], [0.3]], {"obs_intervals": np.array([[0.0, 1.0], [2.0, 3.0]])}
+    )
+    flat, index = _spikes(nwb).obs_intervals
+    assert flat.tolist() == [[0, 1], [2, 3]]
+    assert index.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [(np.arange(2.0), "pairs"), (np.zeros((2, 3)), "pairs"), (np.zeros((3, 2)), "3 rows for 2")],
+)
+def test_observed_intervals_that_are_none(values, words):
+    nwb = nwb_files.make()
+    nwb.units = nwb_files.units_table([[0.1], [0.3]], {"obs_intervals": np.zeros((2, 2))})
+    _swap(nwb.units["obs_intervals"], values)
+    with pytest.raises(CorruptFileError, match=words):
+        _spikes(nwb)
+
+
+def test_one_spike_per_unit_needs_no_index():
+    nwb = nwb_files.make()
+    nwb.units = nwb_files.units_table(None, {"spike_times": np.array([0.3, 0.1])})
+    trains = _spikes(nwb)
+    assert trains.index.tolist() == [0, 1, 2]
+    assert trains.times.tolist() == [0.3, 0.1]
+    _swap(nwb.units["spike_times"], np.zeros((2, 4)))
+    with pytest.raises(CorruptFileError, match=r"shape \(2, 4\)"):
+        _spikes(nwb)
+
+
+def _swap(column, values):
+    """Damage a column in memory: hdmf checks lengths only when a table is made."""
+    column._Data__data = values
+
+
 # ---- which table ---------------------------------------------------------------------------------
 def test_without_units_the_content_is_listed(tmp_path):
     path = nwb_files.without_units(tmp_path / "x.nwb")

@@ -163,7 +163,7 @@ def _cached_namespaces(file: Any) -> dict[str, str]:
     out = {}
     for name, group in cached.items():
         if isinstance(group, h5py.Group) and len(group):
-            out[name] = sorted(group.keys())[-1]
+            out[name] = max(group.keys(), key=_numbers)
     return out
 
 

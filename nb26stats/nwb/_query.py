@@ -178,10 +178,8 @@ class _Evaluator:
         value = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return ~self.as_mask(value)
-        if isinstance(node.op, (ast.USub, ast.UAdd)):
-            number = self.number(value)
-            return -number if isinstance(node.op, ast.USub) else number
-        return self.fail("this operator is not allowed")
+        number = self.number(value)
+        return -number if isinstance(node.op, ast.USub) else number
 
     def on_binop(self, node: ast.BinOp) -> Any:
         left, right = self.number(self.visit(node.left)), self.number(self.visit(node.right))
