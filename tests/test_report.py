@@ -195,6 +195,13 @@ def test_captions_say_band_numbers_and_time_zero() -> None:
     assert "the bars are too short" in components
 
 
+def test_heads_of_number_tables_have_units() -> None:
+    (table, *_) = numbers_tables(shipped(THALAMUS).html)
+    assert table[0] == ["area", "time (s)", "mean (spikes/s)", "sem (spikes/s)"]
+    (table, *_) = numbers_tables(shipped(RIPPLES).html)
+    assert table[0][:3] == ["time (s)", "adn rate (spikes/s)", "adn sem (spikes/s)"]
+
+
 def test_a_file_without_trials_names_its_tables() -> None:
     text = section_text(shipped(RIPPLES), "psth")
     assert "sleep_ripples (594 rows)" in text
@@ -282,7 +289,8 @@ def check_code(result: report.Report) -> None:
         pd.testing.assert_frame_equal(space["numbers"], numbers, check_exact=True)
         flat = numbers.reset_index()
         labels = [c if isinstance(c, tuple) else (c,) for c in flat.columns[:12]]
-        assert table[0] == [" ".join(filter(None, label)) for label in labels]
+        heads = [re.sub(r" \((s|spikes/s)\)$", "", head) for head in table[0]]
+        assert heads == [" ".join(filter(None, label)) for label in labels]
         for cells, row in zip(table[1:], flat.itertuples(index=False), strict=False):
             assert cells == [show(v) for v in row[:12]]
         assert len(table) - 1 == min(len(flat), 120)

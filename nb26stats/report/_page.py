@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._figures import data_uri, shown_size
@@ -183,7 +183,13 @@ def _prose(text: str) -> str:
 
 
 def _figure(figure: Figure) -> str:
-    numbers = _table(figure.numbers, "Numbers behind the figure", index=True, max_rows=120)
+    numbers = _table(
+        figure.numbers,
+        "Numbers behind the figure",
+        index=True,
+        max_rows=120,
+        units=figure.units,
+    )
     width, height = shown_size(figure.png)
     return f"""<figure id="figure-{escape(figure.name)}">
 <img src="{data_uri(figure.png)}" width="{width}" height="{height}" alt="{escape(figure.alt)}">
@@ -199,7 +205,13 @@ def _figure(figure: Figure) -> str:
 
 
 def _table(
-    frame: pd.DataFrame, title: str, *, index: bool, max_rows: int, right: bool = False
+    frame: pd.DataFrame,
+    title: str,
+    *,
+    index: bool,
+    max_rows: int,
+    right: bool = False,
+    units: Mapping[str, str] | None = None,
 ) -> str:
     shown = frame.reset_index() if index else frame
     hidden_columns = max(0, shown.shape[1] - MAX_COLUMNS)
@@ -210,7 +222,7 @@ def _table(
     if right:
         kinds[1:] = [kind or "right" for kind in kinds[1:]]
     head = "".join(
-        f"<th{_class(kind)}>{escape(_label(c))}</th>"
+        f"<th{_class(kind)}>{escape(_label(c, units or {}))}</th>"
         for c, kind in zip(shown.columns, kinds, strict=True)
     )
     body = []
@@ -246,9 +258,11 @@ def _is_number(column: pd.Series[Any]) -> bool:
     )
 
 
-def _label(column: object) -> str:
-    parts = column if isinstance(column, tuple) else (column,)
-    return cut(" ".join(str(part) for part in parts if part != ""), 80)
+def _label(column: object, units: Mapping[str, str]) -> str:
+    parts = [part for part in (column if isinstance(column, tuple) else (column,)) if part != ""]
+    text = cut(" ".join(str(part) for part in parts), 80)
+    unit = units.get(str(parts[-1])) if parts else None
+    return f"{text} ({unit})" if unit else text
 
 
 def _class(kind: str) -> str:

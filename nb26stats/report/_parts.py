@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,8 @@ class Figure:
     caption: str
     code: str
     numbers: pd.DataFrame
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Column of the numbers to its unit, for the head of the table."""
 
 
 Part = Sentence | Warn | Facts | Table | Code | Figure

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_AREAS = 40
 """More panels than this do not fit a page."""
 BINS = 300
+UNITS = {"time": "s", "mean": "spikes/s", "sem": "spikes/s", "rate": "spikes/s"}
 MAX_NAMED = 12
 """With more areas the caption leaves the numbers of units to the titles of the panels."""
 
@@ -106,6 +107,7 @@ def _around(context: Context, out: Builder, event: Event, counts: SpikeCounts) -
             caption=_caption(context, event, counts, largest),
             code=_code.block(context.path, lines, imports=["import pandas as pd", ""]),
             numbers=numbers,
+            units=UNITS,
         )
     )
     return out.done()
@@ -221,6 +223,7 @@ def _session(context: Context, out: Builder) -> Section:
             "a unit was not observed count as silent.",
             code=_code.block(context.path, lines),
             numbers=numbers,
+            units=UNITS,
         )
     )
     return out.done()

@@ -80,7 +80,8 @@ def _busiest(context: Context, out: Builder, counts: SpikeCounts) -> Section:
     out.title = f"Spikes around {cut(name, 60)}"
     rows_text = [f"unit {cut(i, 20)} has {int(n):,}" for i, n in numbers["spikes"].items()]
     out.say(
-        f"The {plural(len(positions), 'unit')} with most spikes in the windows: "
+        f"The {'unit' if len(positions) == 1 else plural(len(positions), 'unit')} with most spikes "
+        "in the windows: "
         f"{listing(rows_text, N_UNITS)}."
     )
     out.warn(context.warnings.get("raster", []))
