@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import json
 import os
@@ -33,8 +34,8 @@ from save_tools import (
 
 import nb26stats
 import nb26stats.nwb as nbn
-from nb26stats import NB26StatsWarning
-from nb26stats.nwb import _save_part, _save_provenance, save_results
+from nb26stats import NB26StatsWarning, _progress
+from nb26stats.nwb import _save_part, _save_provenance, _save_source, save_results
 
 
 def content(path: Path, replaced: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -639,3 +640,51 @@ def test_values_of_any_kind_become_json() -> None:
 def test_descriptions_of_others_belong_to_no_result(text: Any) -> None:
     assert _save_provenance.result_of(text) is None
     assert _save_provenance.result_of(b'{"result": "psth"}') == "psth"
+
+
+@pytest.mark.parametrize("mode", ["copy", "sidecar"])
+def test_large_files_show_progress(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = copied(SMALL, tmp_path)
+    shown: list[tuple[str, int, int, bool]] = []
+
+    class Bar:
+        def __init__(self, total: int, *, desc: str, quiet: bool, unit: str = "") -> None:
+            self.total, self.desc, self.quiet, self.done = total, desc, quiet, 0
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            shown.append((self.desc, self.total, self.done, self.quiet))
+
+        def update(self, n: int) -> None:
+            self.done += n
+
+    monkeypatch.setattr(_progress, "bar", Bar)
+    size = source.stat().st_size
+    save_results(source, {"a": table()}, mode=mode)
+    verb = "copying" if mode == "copy" else "hashing"
+    assert shown[0] == (f"{verb} {SMALL}", size, size, True)
+    assert all(total == done for _, total, done, _ in shown)
+    shown.clear()
+    monkeypatch.setattr(_save_source, "_BAR_FROM", 1)
+    save_results(source, {"b": table()}, mode=mode, out=tmp_path / "b.nwb")
+    assert shown[0] == (f"{verb} {SMALL}", size, size, False)
+
+
+def test_counts_that_are_rates_or_empty(tmp_path: Path) -> None:
+    source = copied("A2929-200711_neurosuite.nwb", tmp_path)
+    rates = nbn.spike_counts(
+        source, table="sleep_ripples", window=(0, 0.1), bin_size=0.05, rate=True, trials=[0, 3]
+    )
+    out = save_results(source, {"r": rates}, store_counts=True)
+    with nbn.open(out) as session:
+        stored = session.nwbfile.processing["nb26stats"]["r_ca1"]
+        assert stored.unit == "spikes/s"
+        assert stored.data.shape == (2, 16)
+    assert json.loads(description(out, "r_ca1"))["trial_index"] == [0, 3]
+    none = dataclasses.replace(rates, counts={k: v[:0] for k, v in rates.counts.items()})
+    with pytest.raises(ValueError, match="no counts in area 'adn'"):
+        save_results(source, {"r": none}, out=tmp_path / "x.nwb", store_counts=True)

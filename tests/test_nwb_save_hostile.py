@@ -40,6 +40,7 @@ BAD_SOURCES: dict[str, tuple[Any, type[Exception], str]] = {
     "file as folder": ("text.nwb/x.nwb", FileNotFoundError, "No file at"),
     "url": ("https://example.org/x.nwb", ValueError, "remote"),
     "s3": ("s3://bucket/x.nwb", ValueError, "remote"),
+    "pipe": ("pipe", nbn.NotAnNWBFileError, "neither a file nor a folder"),
     "folder": (".", nbn.NotAnNWBFileError, "folder"),
     "text file": ("text.nwb", nbn.NotAnNWBFileError, "not an NWB file"),
     "empty file": ("empty.nwb", nbn.NotAnNWBFileError, "is empty"),
@@ -62,6 +63,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "broken.nwb").symlink_to(tmp_path / "gone.nwb")
     (tmp_path / "loop.nwb").symlink_to(tmp_path / "loop.nwb")
     (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
     with h5py.File(tmp_path / "plain.h5", "w") as file:
         file["x"] = 1
     copied(SMALL, tmp_path)
@@ -119,7 +121,6 @@ BAD_TARGETS: dict[str, tuple[Any, type[Exception], str]] = {
 @pytest.mark.parametrize("case", BAD_TARGETS)
 def test_targets(case: str, overwrite: bool, here: Path) -> None:
     out, kind, message = BAD_TARGETS[case]
-    os.mkfifo(here / "pipe")
     with socket.socket(socket.AF_UNIX) as opened:
         opened.bind("socket")
     before, content = sorted(os.listdir(here)), sha(here / SMALL)

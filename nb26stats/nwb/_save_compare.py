@@ -58,7 +58,7 @@ class Compare:
             return True
         if old.external is not None or old.is_virtual:
             # the values are in other files
-            return _elsewhere(old) == _elsewhere(new)
+            return bool(_elsewhere(old) == _elsewhere(new))
         try:
             kind = old.dtype
         except TypeError:
