@@ -519,6 +519,42 @@ def test_tables_too_large_for_memory_are_thinned(
     check_code(result)
 
 
+def test_rasters_of_long_tables_are_thinned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nb26stats.report.raster.MAX_ROWS", 20)
+    result = make(nwb_files.alm_like(tmp_path / "a.nwb"), trials="response == 'correct'")
+    assert re.search(r"One trial in \d is drawn", section_text(result, "raster"))
+    check_code(result)
+
+
+def test_sides_that_contradict_the_rewards_are_said(tmp_path: Path) -> None:
+    path = nwb_files.ibl_current(tmp_path / "i.nwb")
+    with nwb_files.h5py.File(path, "r+") as file:
+        rewards = file["intervals/trials/is_mouse_rewarded"]
+        rewards[::2] = ~rewards[::2]
+    result = make(path)
+    assert "agree with the rewards on" in section_text(result, "behavior")
+    assert not {"accuracy", "psychometric"} & set(result.numbers)
+    assert "No behaviour was read." in dict(result.lines)["Not said"]
+
+
+def test_a_column_on_an_unclear_clock_needs_to_be_told(tmp_path: Path) -> None:
+    start = np.arange(20.0) * 2
+    odd = np.where(np.arange(20) % 2, start + 0.5, 0.5)
+    trials = {"start_time": start, "cue_time": odd}
+    spikes = [np.arange(0, 40, 0.3)]
+    path = nwb_files.simple(tmp_path / "u.nwb", trials=trials, spikes=spikes)
+    result = make(path)
+    assert "column start_time" in section_text(result, "psth")
+    assert "undecided" in section_text(result, "trials")
+    with pytest.raises(ValueError, match="relative_to"):
+        make(path, align_to="cue_time")
+    told = make(path, align_to="cue_time", relative_to="session")
+    assert "column cue_time, because it was asked for" in section_text(told, "psth")
+    check_code(told)
+
+
 # ---- text from files ---------------------------------------------------------------------------
 def test_markup_in_every_field_is_shown_as_text(tmp_path: Path) -> None:
     result = make(nwb_files.html_everywhere(tmp_path / "h.nwb"))
