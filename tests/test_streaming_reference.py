@@ -162,7 +162,9 @@ def test_multiplier_moments() -> None:
     corr = np.corrcoef(omega)
     assert np.abs(corr[np.triu_indices(200, 1)]).max() < 0.07
     big = 2**63 + 12345
-    assert core().oja_multipliers((big, 0, 1), 9, 1, 77, 1)[0, 0] == multiplier("double", big, 9, 77)
+    assert core().oja_multipliers((big, 0, 1), 9, 1, 77, 1)[0, 0] == multiplier(
+        "double", big, 9, 77
+    )
 
 
 def test_digits() -> None:

@@ -92,7 +92,8 @@ def test_one_active_column() -> None:
     x = np.zeros((500, 6))
     x[:, 2] = np.random.default_rng(0).normal(size=500)
     est = OjaPCA(2, n_bootstrap=99, random_state=0).fit(x)
-    assert np.isfinite(est.components_).all() and np.isfinite(est.bootstrap_components_).all()
+    assert np.isfinite(est.components_).all()
+    assert np.isfinite(est.bootstrap_components_).all()
     np.testing.assert_allclose(np.abs(est.components_[0]), np.eye(6)[2], atol=1e-12)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -132,9 +133,7 @@ def autoregressive(n: int, rho: Sequence[float]) -> Make:
 
     def make(rng: np.random.Generator) -> np.ndarray:
         white = rng.normal(size=(n + 200, len(rho)))
-        columns = [
-            lfilter([np.sqrt(1 - r * r)], [1, -r], white[:, j]) for j, r in enumerate(rho)
-        ]
+        columns = [lfilter([np.sqrt(1 - r * r)], [1, -r], white[:, j]) for j, r in enumerate(rho)]
         return np.column_stack(columns)[200:] * scale
 
     return make
@@ -144,7 +143,7 @@ class Coverage:
     """Shares of runs, or of loadings, in which the truth lies inside."""
 
     def __init__(self, make: Make, truth: np.ndarray, runs: int, **kw: Any) -> None:
-        k, d = truth.shape
+        k = len(truth)
         subspace, spectral, procrustes, sign, ratio = [], [], [], [], []
         self.sentences: list[str] = []
         for run in range(runs):

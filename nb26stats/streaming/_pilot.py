@@ -17,8 +17,9 @@ from ._state import (
     EPOCH_SQUARES,
     SQUARES,
     State,
+    fill_spare,
     lanes_to_replicates,
-    replicates_to_lanes,
+    put_replicate,
 )
 
 F64 = NDArray[np.float64]
@@ -43,7 +44,8 @@ def pilot_directions(rows: NDArray[Any], n: int) -> tuple[NDArray[Any], F64]:
     # LAPACK's bits depend on its threads, so it gets one
     with threadpool_limits(1):
         _, s, vt = np.linalg.svd(rows.astype(np.float64, copy=False), full_matrices=False)
-    return vt[:n], s[:n] ** 2 / len(rows)
+    # a copy, so that the rest of vt is given back
+    return vt[:n].copy(), s[:n] ** 2 / len(rows)
 
 
 def _leading(matrix: F64, k: int) -> F64 | None:
@@ -86,18 +88,18 @@ def start_replicates(state: State, rows: F64, n_threads: int) -> None:
     n, d = rows.shape
     k = s.n_components
     main = state.directions[:k, :d]
-    starts = np.empty((s.n_bootstrap, k, d), s.dtype)
     with threadpool_limits(1):
         gram = rows @ rows.T if n <= 2 * d else None
         for b in range(s.n_bootstrap):
             weights = core().oja_multipliers(s.weights, b, 1, 1, n)[0]
             made = weighted_directions(rows, gram, weights, k)
             if made is None:
-                starts[b] = main
+                made = main
             else:
                 # lengths do not matter to what follows, but float32 has little room for them
-                starts[b] = made / np.linalg.norm(made, axis=1, keepdims=True)
-    replicates_to_lanes(starts, state.replicates)
+                made /= np.linalg.norm(made, axis=1, keepdims=True)
+            put_replicate(state.replicates, b, made)
+    fill_spare(state.replicates, s.n_bootstrap)
     core().oja_orthonormalise(s.sizes, state.replicates, n_threads)
 
 
@@ -135,7 +137,7 @@ def start_without_pilot(state: State, rows: F64 | None) -> None:
     state.directions[:, : s.n_features] = rows
     if state.replicates is not None:
         first = state.directions[: s.n_components, : s.n_features]
-        replicates_to_lanes(first[None], state.replicates)
+        state.replicates[:, : s.n_features] = first.T[:, :, None]
     begin(state)
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nb26stats._check import R_NA_INTEGER
 
 SLAB_ROWS = 4096
-# rows of an array in memory that are converted at a time
-PART_ELEMENTS = 2**21
+# elements of an array in memory that are checked or converted at a time
+PART_ELEMENTS = 2**19
 
 
 class NotRealError(TypeError, ValueError):
@@ -57,19 +57,21 @@ def parts(x: NDArray[Any], start: int = 0) -> Iterator[tuple[int, NDArray[Any]]]
 
 
 def check_kind(x: Any) -> None:
-    """Refuse complex numbers, text and other things that are not numbers."""
+    """Refuse complex numbers, text and other things that are not numbers, and R's integer NA."""
+    if x is None or isinstance(x, (str, bytes, dict, int, float)):
+        raise NotRealError(f"X must be a two-dimensional array of rows, got {type(x).__name__}")
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
         what = "Complex data not supported: " if dtype.kind == "c" else ""
         raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")
+    if isinstance(x, np.ndarray) and x.dtype == np.int32 and x.size and x.min() == R_NA_INTEGER:
+        raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
 
 
 def check_rows(
     x: NDArray[Any], missing: str, names: NDArray[Any] | None = None, first_row: int = 0
 ) -> None:
-    """Raise ValueError naming the first NaN (unless dropped) or infinity, or R's integer NA."""
-    if x.dtype.kind == "i" and x.dtype.itemsize == 4 and x.size and x.min() == R_NA_INTEGER:
-        raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
+    """Raise ValueError naming the first infinity, or the first NaN unless those are dropped."""
     if x.dtype.kind != "f":
         return
     for a, part in parts(x):

@@ -151,9 +151,13 @@ def lanes_to_replicates(lanes: NDArray[Any], n_bootstrap: int, n_features: int) 
     return np.ascontiguousarray(out[:n_bootstrap])
 
 
-def replicates_to_lanes(replicates: NDArray[Any], lanes: NDArray[Any]) -> None:
-    """Write replicates (B, k, d) into their native layout; spare lanes repeat the last one."""
-    groups, _, k, width = lanes.shape
-    d = replicates.shape[2]
-    index = np.minimum(np.arange(groups * width), len(replicates) - 1)
-    lanes[:, :d] = replicates[index].reshape(groups, width, k, d).transpose(0, 3, 2, 1)
+def put_replicate(lanes: NDArray[Any], b: int, rows: NDArray[Any]) -> None:
+    """Write replicate ``b`` (k, d) into the native layout."""
+    group, lane = divmod(b, lanes.shape[3])
+    lanes[group, : rows.shape[1], :, lane] = rows.T
+
+
+def fill_spare(lanes: NDArray[Any], n_bootstrap: int) -> None:
+    """Let lanes that no replicate uses repeat the last one, so that they stay finite."""
+    used = (n_bootstrap - 1) % lanes.shape[3]
+    lanes[-1, :, :, used + 1 :] = lanes[-1, :, :, used, None]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._pilot import replicates_of
 from ._settings import Settings
-from ._state import VERSION, new_state, replicates_to_lanes
+from ._state import VERSION, fill_spare, new_state, put_replicate
 
 if TYPE_CHECKING:
     from ._oja import OjaPCA
@@ -102,7 +102,9 @@ def load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     else:
         state.pilot = None
     if state.replicates is not None:
-        replicates_to_lanes(np.asarray(held["replicates"]), state.replicates)
+        for b, rows in enumerate(np.asarray(held["replicates"])):
+            put_replicate(state.replicates, b, rows)
+        fill_spare(state.replicates, settings.n_bootstrap)
     est._state = state
     est.n_features_in_ = d
     if "feature_names" in stored:
