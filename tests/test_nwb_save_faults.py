@@ -192,33 +192,36 @@ def test_v15_errors_inside_a_write_of_hdf5(
 
 
 def test_interrupts_at_random_moments(files: Files) -> None:
-    def work() -> tuple[int, int]:
+    new = files.folder / "new.nwb"
+
+    def work() -> int:
+        armed = False
+
         def interrupt(*_: Any) -> None:
-            raise KeyboardInterrupt
+            if armed:
+                raise KeyboardInterrupt
 
         signal.signal(signal.SIGALRM, interrupt)
         draw = random.Random(5)
-        done = stopped = 0
-        new = files.folder / "new.nwb"
+        stopped = 0
         for _ in range(12):
             try:
+                armed = True
                 signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.001, 0.6))
                 WAYS["new"](files)
-                done += 1
+                armed = False
             except KeyboardInterrupt:
+                armed = False
                 stopped += 1
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
             if new.exists():
                 assert len(read_table(new, "r")) == len(BIG)
                 new.unlink()
-        return done, stopped
+        return stopped
 
     outcome = in_child(work)
     assert outcome.error is None, outcome.error
-    done, stopped = outcome.value
-    assert stopped > 0
-    assert done + stopped == 12
+    assert outcome.value > 0
     files.untouched()
 
 
