@@ -182,8 +182,8 @@ def _save(target: Target, items: Sequence[Item], description: str) -> None:
                     write_sidecar(part, header, items, texts)
                     check_items(part, items, texts)
                     check_header(part, header)
-            set_mode(part, target.final_mode())
             sync(part)
+            set_mode(part, target.final_mode())
             _check_unchanged(target, before)
             publish(part, target.real, replace=target.replace)
     except _StepError as err:
