@@ -159,6 +159,7 @@ def _save(target: Target, items: Sequence[Item], description: str) -> None:
     replaced = _check_content(target, items)
     remove_dead_parts(target.real)
     before = stamp(target.real_source)
+    final_mode = target.final_mode()
     try:
         with part_file(target.real) as part:
             if target.mode == "copy":
@@ -183,7 +184,7 @@ def _save(target: Target, items: Sequence[Item], description: str) -> None:
                     check_items(part, items, texts)
                     check_header(part, header)
             sync(part)
-            set_mode(part, target.final_mode())
+            set_mode(part, final_mode)
             _check_unchanged(target, before)
             publish(part, target.real, replace=target.replace)
     except _StepError as err:
