@@ -300,7 +300,9 @@ assert core().math_exp(np.zeros(3)).tolist() == [1, 1, 1]
     n_bins=2,
     tol=0.0,
 )
-print(package, counts.ravel().tolist())
+from nb26stats import datasets, nwb
+units = nwb.units(datasets.path("A8604-211122_phy.nwb"))
+print(package, counts.ravel().tolist(), len(units))
 """
     env = {} if home == "unset" else {"HOME": str(locked)}
     keep = ("PATH", "LD_LIBRARY_PATH", "LANG")
@@ -321,7 +323,7 @@ print(package, counts.ravel().tolist())
     for path in [site, *site.rglob("*"), locked]:
         path.chmod(0o755)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"{site / 'nb26stats'} [1, 2]"
+    assert done.stdout.strip() == f"{site / 'nb26stats'} [1, 2] 3"
 
 
 @pytest.mark.slow

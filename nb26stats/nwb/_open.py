@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -111,9 +112,27 @@ def _open_hdf5(path: Path) -> dict[str, Any]:
                 "which is not read here; convert to NWB 2 first (an MIES, AIBS or lab converter, "
                 f"or a newer copy from the archive). Its root holds: {groups}"
             )
+    _import_pynwb()
     from pynwb import NWBHDF5IO
 
     return _read(NWBHDF5IO, path, version, namespaces, groups)
+
+
+def _import_pynwb() -> None:
+    """Import pynwb, which raises where the user's cache folder cannot be made."""
+    try:
+        import pynwb  # noqa: F401
+    except OSError:
+        before = os.environ.get("XDG_CACHE_HOME")
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["XDG_CACHE_HOME"] = folder
+            try:
+                import pynwb  # noqa: F401
+            finally:
+                if before is None:
+                    del os.environ["XDG_CACHE_HOME"]
+                else:
+                    os.environ["XDG_CACHE_HOME"] = before
 
 
 def _h5_file(path: Path) -> Any:
