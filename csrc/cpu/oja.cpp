@@ -81,8 +81,8 @@ constexpr OjaPieces<T> pieces() {
            At::template strip<T, L, kWidest>},
           At::template recursion<T, L>,
           At::template widen<T>,
-          At::template dots<kPart, 4>,
-          At::template dots<kPart, 1>,
+          {At::template dots<kPart, 1>, At::template dots<kPart, 2>, At::template dots<kPart, 3>,
+           At::template dots<kPart, 4>},
           At::template factor<L>,
           At::template solve<T, L>};
 }

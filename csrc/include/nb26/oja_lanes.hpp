@@ -269,7 +269,7 @@ struct OjaPieces {
   void (*strip[3])(const OjaStrip<T>&);  // of 1, 2, 3 components
   void (*recursion)(T*, const T*, std::int64_t, std::int64_t, const T*);
   void (*widen)(const T*, std::int64_t, double*);
-  OjaDots dots_4, dots_1;
+  OjaDots dots[4];  // of 1, 2, 3, 4 components
   void (*factor)(double*, std::int64_t, double*);
   void (*solve)(T*, std::int64_t, std::int64_t, const T*);
 };
@@ -316,11 +316,10 @@ void oja_inner_products(const OjaPieces<T>& run, const T* w, std::int64_t d8, st
     for (std::int64_t lane = 0; lane < lanes; lane += part) {
       for (std::int64_t j = 0; j < k; ++j) {
         double* column = scratch.factor + (j * (j + 1) / 2) * lanes + lane;
-        std::int64_t i = 0;
-        for (; i + 4 <= j + 1; i += 4) {
-          run.dots_4(wide + lane, step, lanes, j, i, n, column + i * lanes);
+        for (std::int64_t i = 0; i <= j; i += 4) {
+          const std::int64_t several = j + 1 - i < 4 ? j + 1 - i : 4;
+          run.dots[several - 1](wide + lane, step, lanes, j, i, n, column + i * lanes);
         }
-        for (; i <= j; ++i) run.dots_1(wide + lane, step, lanes, j, i, n, column + i * lanes);
       }
     }
   }
@@ -354,7 +353,9 @@ void oja_lanes_block(const OjaPieces<T>& run, T* w, std::int64_t d8, std::int64_
   const std::int64_t columns = k < 64 ? 4096 / k / 8 * 8 : 64;
   const std::int64_t used = (m + 7) / 8 * 8, lanes = run.lanes;
   T* p = scratch.projections;
-  for (std::int64_t i = 0; i < k * m8 * lanes; ++i) p[i] = T(0);
+  for (std::int64_t i = 0; i < k; ++i) {
+    for (std::int64_t j = 0; j < used * lanes; ++j) p[i * m8 * lanes + j] = T(0);
+  }
   for (std::int64_t first = 0; first < d8; first += columns) {
     const std::int64_t n = first + columns < d8 ? columns : d8 - first;
     oja_product<T>(run,
