@@ -41,7 +41,7 @@ def as_int(
         raise ValueError(
             f"{name}={out} looks like R's NA_integer_; give a value or leave the argument out"
         )
-    if minimum is not None and out < minimum or maximum is not None and out > maximum:
+    if (minimum is not None and out < minimum) or (maximum is not None and out > maximum):
         raise ValueError(f"{name}={out} must {_range(minimum, maximum)}")
     return out
 
@@ -62,7 +62,7 @@ def as_float(
         raise ValueError(f"{name}={out} must be finite")
     if above is not None and not out > above:
         raise ValueError(f"{name}={out:g} must be greater than {above:g}")
-    if minimum is not None and out < minimum or maximum is not None and out > maximum:
+    if (minimum is not None and out < minimum) or (maximum is not None and out > maximum):
         raise ValueError(f"{name}={out:g} must {_range(minimum, maximum)}")
     return out
 

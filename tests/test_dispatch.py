@@ -67,9 +67,7 @@ def test_without_the_cuda_extension(extension: dict[str, object]) -> None:
 def test_with_an_extension_that_does_not_load(extension: dict[str, object]) -> None:
     extension["_cuda"] = ImportError("no such symbol")
     assert _dispatch.choose_device("auto") == "cpu"
-    with pytest.raises(
-        RuntimeError, match="the CUDA extension does not load: no such symbol"
-    ):
+    with pytest.raises(RuntimeError, match="the CUDA extension does not load: no such symbol"):
         _dispatch.choose_device("cuda")
 
 

@@ -21,9 +21,9 @@ def test_there_are_examples_to_run() -> None:
 def test_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {}
+    whole = "\n".join(BLOCKS)
     with pytest.warns(NB26StatsWarning, match="70 of 412 events have no time") as caught:
-        for block in BLOCKS:
-            exec(compile(block, "README.md", "exec"), space)
+        exec(compile(whole, "README.md", "exec"), space)
     assert len(caught) == 1
     plt.close("all")
     assert space["counts"].counts["Thalamus"].sum() == 10670  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Compile ``function`` on first call: cached on disk where that is possible, without the GIL."""
+    """Compile ``function`` on first call: cached on disk where possible, without the GIL."""
     compiled: list[Any] = []
 
     @functools.wraps(function)

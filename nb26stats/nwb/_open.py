@@ -121,7 +121,7 @@ def _open_hdf5(path: Path) -> dict[str, Any]:
 def _import_pynwb() -> None:
     """Import pynwb, which raises where the user's cache folder cannot be made."""
     try:
-        import pynwb  # noqa: F401
+        import pynwb
     except OSError:
         before = os.environ.get("XDG_CACHE_HOME")
         with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .._results import to_r
+from nb26stats._results import to_r
 
 __all__ = ["to_r"]
