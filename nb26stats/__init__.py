@@ -5,9 +5,9 @@ Every public name loads on first use, so ``import nb26stats`` itself loads no ot
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ._lazy import attributes
 from ._version import __version__
 
 if TYPE_CHECKING:
@@ -15,8 +15,16 @@ if TYPE_CHECKING:
     from ._warnings import NB26StatsWarning
     from .streaming import OjaPCA
 
-_MODULES = ("datasets", "nwb", "plotting", "r", "report", "streaming")
-_HOMES = {"NB26StatsWarning": "_warnings", "OjaPCA": "streaming"}
+_HOMES = {
+    "NB26StatsWarning": "_warnings",
+    "OjaPCA": "streaming",
+    "datasets": "",
+    "nwb": "",
+    "plotting": "",
+    "r": "",
+    "report": "",
+    "streaming": "",
+}
 
 __all__ = [
     "NB26StatsWarning",
@@ -30,15 +38,7 @@ __all__ = [
     "streaming",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f".{name}", __name__)
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

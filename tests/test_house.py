@@ -20,6 +20,7 @@ CSRC = Path(__file__).parent.parent / "csrc"
 HELPERS = {
     "_check",
     "_dispatch",
+    "_lazy",
     "_numba",
     "_progress",
     "_results",

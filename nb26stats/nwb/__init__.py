@@ -6,8 +6,9 @@ memory and needs the file no more.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nb26stats._lazy import attributes
 
 if TYPE_CHECKING:
     from ._behavior import behavior
@@ -74,13 +75,7 @@ __all__ = [
     "units",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = attributes(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
