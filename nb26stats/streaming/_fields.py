@@ -32,10 +32,6 @@ GAP_SHARE = 1e-3
 GAP_OF_TRACE = 1e-8
 
 
-class FewRowsWarning(NB26StatsWarning):
-    """So few rows that the result is the plain PCA of the rows kept so far."""
-
-
 def tell_few_rows(state: State, stacklevel: int) -> None:
     """Warn once that the rows seen do not go beyond the pilot."""
     import warnings
@@ -46,7 +42,7 @@ def tell_few_rows(state: State, stacklevel: int) -> None:
             f"{state.n_seen} rows do not go beyond pilot_size={state.settings.pilot_size}: the "
             "components are the plain PCA of those rows; a smaller pilot_size or more rows start "
             "the stream",
-            FewRowsWarning,
+            NB26StatsWarning,
             stacklevel=stacklevel,
         )
 

@@ -211,7 +211,7 @@ class OjaPCA(
         return tags
 
     def _resources(self) -> tuple[int, str]:
-        threads = as_int(self.n_threads, "n_threads", minimum=0)
+        threads = as_int(self.n_threads, "n_threads", minimum=0, maximum=2**16)
         device = choose_device(self.device)
         if device == "cuda" and as_choice(self.device, "device", ("auto", "cuda")) == "auto":
             d, k, _, _, itemsize = self._state.settings.sizes

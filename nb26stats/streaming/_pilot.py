@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from nb26stats._dispatch import core
 
@@ -26,6 +28,17 @@ F64 = NDArray[np.float64]
 RANK_TOL = 1e-12
 
 
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Return a context in which BLAS and LAPACK keep to one thread: their bits depend on it."""
+    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    return limits
+
+
 def pilot_directions(rows: NDArray[Any], n: int) -> tuple[NDArray[Any], F64]:
     """Return the leading right singular vectors of ``rows`` and the eigenvalues of their scatter.
 
@@ -41,8 +54,7 @@ def pilot_directions(rows: NDArray[Any], n: int) -> tuple[NDArray[Any], F64]:
     tuple
         Directions (n, d) and eigenvalues (n,), divisor t.
     """
-    # LAPACK's bits depend on its threads, so it gets one
-    with threadpool_limits(1):
+    with one_blas_thread():
         _, s, vt = np.linalg.svd(rows.astype(np.float64, copy=False), full_matrices=False)
     # a copy, so that the rest of vt is given back
     return vt[:n].copy(), s[:n] ** 2 / len(rows)
@@ -88,7 +100,7 @@ def start_replicates(state: State, rows: F64, n_threads: int) -> None:
     n, d = rows.shape
     k = s.n_components
     main = state.directions[:k, :d]
-    with threadpool_limits(1):
+    with one_blas_thread():
         gram = rows @ rows.T if n <= 2 * d else None
         for b in range(s.n_bootstrap):
             weights = core().oja_multipliers(s.weights, b, 1, 1, n)[0]
@@ -131,7 +143,7 @@ def start_without_pilot(state: State, rows: F64 | None) -> None:
     if rows is None:
         generator = np.random.Generator(np.random.Philox(key=s.seed))
         normals = generator.standard_normal((s.n_tracked, s.n_features))
-        with threadpool_limits(1):
+        with one_blas_thread():
             q, r = np.linalg.qr(normals.T)
         rows = (q * np.sign(np.diagonal(r))).T
     state.directions[:, : s.n_features] = rows

@@ -22,13 +22,18 @@ class NotRealError(TypeError, ValueError):
 
 def is_slab_source(x: object) -> bool:
     """Whether ``x`` is read by slabs: a memory map, an HDF5 or zarr dataset, a dask array."""
-    return isinstance(x, np.memmap) or type(x).__module__.split(".")[0] in ("dask", "h5py", "zarr")
+    library = type(x).__module__.split(".")[0]
+    if library == "dask":
+        return hasattr(x, "chunks")  # a dask DataFrame has none, and is read whole
+    return isinstance(x, np.memmap) or library in ("h5py", "zarr")
 
 
 def slab_source_kind(x: Any) -> tuple[int, np.dtype[Any]]:
     """Return rows and dtype of a slab source."""
     if len(x.shape) != 2:
         raise ValueError(f"X must have rows and columns, got {len(x.shape)} dimensions")
+    if x.shape[0] != x.shape[0]:
+        raise ValueError("X has chunks of unknown size; call X.compute_chunk_sizes() first")
     return int(x.shape[0]), np.dtype(x.dtype)
 
 
@@ -58,9 +63,9 @@ def parts(x: NDArray[Any], start: int = 0) -> Iterator[tuple[int, NDArray[Any]]]
 
 def check_kind(x: Any) -> None:
     """Refuse complex numbers, text and other things that are not numbers, and R's integer NA."""
-    if x is None or isinstance(x, (str, bytes, dict, int, float)):
-        raise NotRealError(f"X must be a two-dimensional array of rows, got {type(x).__name__}")
     dtype = getattr(x, "dtype", None)
+    if x is None or (dtype is None and isinstance(x, (str, bytes, dict, int, float))):
+        raise NotRealError(f"X must be a two-dimensional array of rows, got {type(x).__name__}")
     if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
         what = "Complex data not supported: " if dtype.kind == "c" else ""
         raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MULTIPLIERS = ("double", "exponential")
 SCHEDULES = ("auto", "theory", "decay", "constant")
+MOST = 2**62  # whole numbers that native code counts with
 
 
 @dataclass(frozen=True)
@@ -116,8 +117,10 @@ def read_settings(
     if positive["kappa"] is None:
         raise TypeError("kappa must be a number, got None")
     beta = 0.0 if est.beta is None else as_float(est.beta, "beta", minimum=0.0)
-    n_total = None if est.n_total is None else as_int(est.n_total, "n_total", minimum=2)
-    block = as_int(est.multiplier_block, "multiplier_block", minimum=1)
+    n_total = (
+        None if est.n_total is None else as_int(est.n_total, "n_total", minimum=2, maximum=MOST)
+    )
+    block = as_int(est.multiplier_block, "multiplier_block", minimum=1, maximum=MOST)
     pilot_size = None
     if est.pilot_size is not None:
         pilot_size = as_int(est.pilot_size, "pilot_size", minimum=4 * (k + 1))
@@ -142,7 +145,7 @@ def read_settings(
         n_features=n_features,
         n_components=k,
         n_tracked=min(k + 1, n_features) if rows is None else len(rows),
-        n_bootstrap=as_int(est.n_bootstrap, "n_bootstrap", minimum=0),
+        n_bootstrap=as_int(est.n_bootstrap, "n_bootstrap", minimum=0, maximum=2**31),
         dtype="float32" if narrow else "float64",
         schedule=schedule,
         rate=rate,
@@ -155,7 +158,7 @@ def read_settings(
         center=as_bool(est.center, "center"),
         init=init,
         pilot_size=pilot_size if init == "pilot" else 0,
-        block_size=as_int(est.block_size, "block_size", minimum=1),
+        block_size=as_int(est.block_size, "block_size", minimum=1, maximum=2**16),
         growth_limit=(1.0 if narrow else 4.0) if limit is None else limit,
         multiplier=as_choice(est.multiplier, "multiplier", MULTIPLIERS),
         multiplier_block=block,
