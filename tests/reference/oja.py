@@ -207,9 +207,7 @@ class Reference:
         return self.la / self.lw if self.lw else self.pilot_values
 
 
-def block_update(
-    w: np.ndarray, y: np.ndarray, eta: np.ndarray, omega: np.ndarray
-) -> np.ndarray:
+def block_update(w: np.ndarray, y: np.ndarray, eta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return w (d, k) after the rows of y by the exact block form."""
     p, g = y @ w, y @ y.T
     c = np.empty_like(p)
