@@ -73,6 +73,7 @@ CASES = {
     "default": {},
     "exponential": {"multiplier": "exponential"},
     "blocks of rows": {"multiplier_block": 4, "pilot_size": 60},
+    "pilots without any weight": {"multiplier_block": 30, "pilot_size": 20},
     "small blocks": {"block_size": 7},
     "gap given": {"gap": 3.0},
     "not centred": {"center": False},
@@ -210,3 +211,22 @@ def test_metrics(metric: str) -> None:
         "projection_fro": np.linalg.norm(a.T @ a - b.T @ b),
     }[metric]
     assert subspace_errors(a, b[None], metric)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_intervals() -> None:
+    data = rows(600, 6, 2)
+    est = OjaPCA(2, n_bootstrap=199, random_state=1).fit(data)
+    w, boot = est.components_, est.bootstrap_components_
+    turned = []
+    for b in boot:
+        u, _, vt = np.linalg.svd(b @ w.T)
+        # the rows of b turned so that the product with w becomes symmetric and positive
+        turned.append((u @ vt).T @ b)
+    for align, moved in (("sign", boot), ("procrustes", np.array(turned))):
+        size = np.abs(moved - w)
+        lower, upper = est.component_intervals(0.9, align)
+        np.testing.assert_allclose(upper - w, 1.6448536269514722 * np.sqrt((size**2).mean(0)))
+        np.testing.assert_allclose(w - lower, upper - w, atol=1e-15)
+        lower, upper = est.component_intervals(0.9, align, "percentile")
+        np.testing.assert_allclose(upper - w, np.sort(size, axis=0)[179], atol=1e-15)
+        np.testing.assert_allclose(w - lower, upper - w, atol=1e-15)
