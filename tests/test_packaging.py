@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+# one worker, so that the builds are shared
+pytestmark = pytest.mark.xdist_group("packaging")
 ROOT = Path(__file__).resolve().parent.parent
 HAS_NVCC = shutil.which("nvcc") is not None
 JUNK = shutil.ignore_patterns(
@@ -129,7 +131,7 @@ def test_the_source_archive_is_a_whole_tree(archive: Path, source: Path) -> None
 def test_the_archives_own_tests_run(source: Path, installed: Path) -> None:
     some = ["tests/test_native_philox.py", "tests/test_stubs.py", "tests/test_helpers.py"]
     # -P: the folder pytest starts from holds the package too, with no built extension
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-P", "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider"]
     done = run(*command, *some, folder=source, PYTHONPATH=str(installed), PYTEST_ADDOPTS="")
     assert done.returncode == 0, done.stdout + done.stderr
     everything = [*command, "--collect-only", "tests"]
@@ -348,7 +350,7 @@ def test_the_extension_under_address_sanitizer(
     (built,) = tmp_path.glob("lib/nb26stats/_core.*.so")
     shutil.copy(built, site / "nb26stats")
     done = run(
-        *[sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        *[sys.executable, "-P", "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider"],
         *["tests/test_native_philox.py", "tests/test_native_math.py", "-k", "not million"],
         folder=source,
         PYTHONPATH=str(site),

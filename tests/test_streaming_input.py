@@ -430,7 +430,7 @@ def test_weak_gap_is_flagged() -> None:
     assert "error too large for the linear theory" in text
 
 
-def test_child_of_a_fork_can_fit() -> None:
+def test_child_of_a_fork_can_fit(tmp_path: Path) -> None:
     code = """
 import os, numpy as np
 from nb26stats import OjaPCA
@@ -447,6 +447,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         capture_output=True,
         text=True,
         timeout=120,
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.stdout.strip() == "0", done.stderr
