@@ -27,15 +27,16 @@ def as_int(
 ) -> int:
     """Return ``value`` as an int; floats must be integral, booleans are refused."""
     out: int | None = None
-    if not _is_bool(value):
+    if not _is_bool(value) and not _is_span(value):
         if isinstance(value, numbers.Integral):
             out = int(value)
         elif isinstance(value, numbers.Real) and float(value).is_integer():
             out = int(float(value))
     if out is None:
         hint = ""
-        if isinstance(value, numbers.Real) and not _is_bool(value) and math.isfinite(float(value)):
-            hint = f"; in R write {math.floor(float(value))}L"
+        if isinstance(value, numbers.Real) and not _is_bool(value) and not _is_span(value):
+            number = float(value)
+            hint = f"; in R write {math.floor(number)}L" if math.isfinite(number) else ""
         raise TypeError(f"{name} must be a whole number, got {_kind(value)}{hint}")
     if out == R_NA_INTEGER:
         raise ValueError(
@@ -55,9 +56,12 @@ def as_float(
     above: float | None = None,
 ) -> float:
     """Return ``value`` as a finite float inside ``[minimum, maximum]`` (and ``> above``)."""
-    if _is_bool(value) or not isinstance(value, numbers.Real):
+    if _is_bool(value) or _is_span(value) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {_kind(value)}")
-    out = float(value)
+    try:
+        out = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large: float64 ends near 1.8e308") from None
     if not math.isfinite(out):
         raise ValueError(f"{name}={out} must be finite")
     if above is not None and not out > above:
@@ -113,6 +117,8 @@ def as_vector(value: object, name: str) -> NDArray[np.float64]:
         raise ValueError(f"{name} must be a flat sequence of numbers, got a ragged one") from err
     if out.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold real numbers, got {_contents(value, out)}")
+    if np.ma.is_masked(value):
+        out = np.ma.filled(np.ma.asarray(value).astype(np.float64), np.nan)
     if out.dtype.kind == "i" and out.size and bool(np.any(out == R_NA_INTEGER)):
         raise ValueError(f"{name} holds {R_NA_INTEGER}, R's NA_integer_; use NA_real_ or drop it")
     if out.ndim > 1:
@@ -131,6 +137,11 @@ def as_list(value: object, name: str) -> list[Any]:
 
 def _is_bool(value: object) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+
+
+def _is_span(value: object) -> bool:
+    # NumPy registers its time spans as whole numbers
+    return type(value).__name__ == "timedelta64"
 
 
 def _range(minimum: float | None, maximum: float | None) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import html
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 MAX_PLAIN = 5_000_000
 """Largest number of elements handed to R as plain lists."""
+MAX_FLOAT = int(sys.float_info.max)
 
 
 class Result:
@@ -67,7 +69,7 @@ def to_r(x: Any, name: str = "object", advice: str = "") -> Any:
     Raises
     ------
     ValueError
-        If there are more than 5 million elements.
+        If there are more than 5 million elements, two entries of one name, or no end to ``x``.
     TypeError
         If ``x`` has no plain form.
 
@@ -78,6 +80,13 @@ def to_r(x: Any, name: str = "object", advice: str = "") -> Any:
     >>> to_r({"counts": np.array([[1, 2], [3, 4]]), "area": "ca1"})
     {'counts': {'data': [1, 3, 2, 4], 'dim': [2, 2]}, 'area': 'ca1'}
     """
+    try:
+        return _to_r(x, name, advice)
+    except RecursionError:
+        raise ValueError(f"{name} contains itself, or is nested too deeply") from None
+
+
+def _to_r(x: Any, name: str, advice: str) -> Any:
     import numpy as np
     import pandas as pd
 
@@ -87,10 +96,10 @@ def to_r(x: Any, name: str = "object", advice: str = "") -> Any:
         return None
     if isinstance(x, pd.DataFrame):
         _size(x.size, name, advice)
-        return {str(c): _column(x.iloc[:, i]) for i, c in enumerate(x.columns)}
-    if isinstance(x, (pd.Series, pd.Index)):
+        return _named(((c, _column(x.iloc[:, i])) for i, c in enumerate(x.columns)), name)
+    if isinstance(x, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
         _size(x.size, name, advice)
-        return _column(pd.Series(x))
+        return _column(pd.Series(x.tolist() if isinstance(x, pd.MultiIndex) else x))
     if isinstance(x, np.ndarray):
         _size(x.size, name, advice)
         if x.ndim == 0:
@@ -98,10 +107,20 @@ def to_r(x: Any, name: str = "object", advice: str = "") -> Any:
         flat = [_scalar(v, name) for v in x.ravel(order="F").tolist()]
         return {"data": flat, "dim": [int(n) for n in x.shape]}
     if isinstance(x, Mapping):
-        return {str(k): to_r(v, str(k), advice) for k, v in x.items()}
-    if isinstance(x, (list, tuple, set, frozenset)):
-        return [to_r(v, name, advice) for v in x]
+        return _named(((k, _to_r(v, str(k), advice)) for k, v in x.items()), name)
+    if isinstance(x, (list, tuple, set, frozenset, range)):
+        _size(len(x), name, advice)
+        return [_to_r(v, name, advice) for v in x]
     return _scalar(x, name)
+
+
+def _named(items: Iterable[tuple[Any, Any]], name: str) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in items:
+        if str(key) in out:
+            raise ValueError(f"{name} has two entries named {str(key)!r}, and R could read one")
+        out[str(key)] = value
+    return out
 
 
 def _size(n: int, name: str, advice: str) -> None:
@@ -134,6 +153,8 @@ def _scalar(v: Any, name: str) -> Any:
         return v
     if isinstance(v, int):
         # R integers have 32 bits; its doubles are exact below 2**53
+        if abs(v) > MAX_FLOAT:
+            raise ValueError(f"{name} holds a whole number too large for R")
         return v if -(2**31) < v < 2**31 else float(v)
     if isinstance(v, float):
         return v

@@ -26,7 +26,9 @@ def test_whole_numbers_of_any_kind_are_ints(n: int) -> None:
     assert type(c.as_int(np.float64(n), "n")) is int
 
 
-@pytest.mark.parametrize("bad", [2.5, "2", None, True, np.True_, [2], math.nan, math.inf, 1j])
+@pytest.mark.parametrize(
+    "bad", [2.5, "2", None, True, np.True_, [2], math.nan, math.inf, 1j, np.timedelta64(2, "s")]
+)
 def test_other_things_are_not_whole_numbers(bad: object) -> None:
     with pytest.raises(TypeError, match="n_bins must be a whole number"):
         c.as_int(bad, "n_bins")
@@ -50,9 +52,11 @@ def test_floats() -> None:
     for bad in (math.nan, -math.inf, 0.0, 2.0):
         with pytest.raises(ValueError, match="b="):
             c.as_float(bad, "b", above=0, maximum=1)
-    for wrong in (True, "1", None, [1.0]):
+    for wrong in (True, "1", None, [1.0], np.timedelta64(1, "s")):
         with pytest.raises(TypeError, match="b must be a number"):
             c.as_float(wrong, "b")
+    with pytest.raises(ValueError, match="b is too large"):
+        c.as_float(10**400, "b")
     assert c.as_prob(0.95, "level") == 0.95
     for bad in (0.0, 1.0, 1.5):
         with pytest.raises(ValueError, match="level"):
@@ -85,6 +89,8 @@ def test_vectors() -> None:
     assert c.as_vector([1, 2], "t").dtype == np.float64
     fortran = np.asfortranarray(np.arange(6.0).reshape(2, 3))[:, 1]
     assert c.as_vector(fortran, "t").flags.c_contiguous
+    masked = np.ma.array([1, 2], mask=[False, True])
+    np.testing.assert_array_equal(c.as_vector(masked, "t"), [1.0, np.nan])
     with pytest.raises(ValueError, match="ragged"):
         c.as_vector([1, [2, 3]], "t")
     with pytest.raises(ValueError, match="one-dimensional"):
@@ -163,6 +169,29 @@ def test_other_plain_forms() -> None:
         to_r(object())
     with pytest.raises(ValueError, match="more than"):
         to_r(np.zeros(MAX_PLAIN + 1, dtype=bool), advice="use psth")
+
+
+def test_plain_forms_of_pandas_arrays() -> None:
+    assert to_r(pd.Categorical(["a", None])) == ["a", None]
+    assert to_r(pd.array([1, None], dtype="Int64")) == [1, None]
+    assert to_r(pd.MultiIndex.from_tuples([(1, "a"), (2, "b")])) == [[1, "a"], [2, "b"]]
+    assert to_r(range(3)) == [0, 1, 2]
+
+
+def test_what_r_could_not_read_is_refused() -> None:
+    with pytest.raises(ValueError, match="two entries named 'a'"):
+        to_r(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(ValueError, match="two entries named '1'"):
+        to_r({1: 2, "1": 3})
+    endless: list[object] = []
+    endless.append(endless)
+    for circle in (endless, {"again": endless}):
+        with pytest.raises(ValueError, match="contains itself"):
+            to_r(circle, "circle")
+    with pytest.raises(ValueError, match="n holds a whole number too large"):
+        to_r(10**400, "n")
+    with pytest.raises(ValueError, match="6000000 elements"):
+        to_r(range(6_000_000))
 
 
 def test_result_base() -> None:

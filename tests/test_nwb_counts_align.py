@@ -244,11 +244,12 @@ def test_arrays_of_times_need_no_table():
         (np.array([1, 2], np.int64), [1.0, 2.0]),
         ([1.0, None, 2.0], [1.0, np.nan, 2.0]),
         ([pd.NA, 4], [np.nan, 4.0]),
+        (np.ma.array([1, 2], mask=[False, True]), [1.0, np.nan]),
         (pd.Series([3.0, 1.0], index=[7, 8]), [3.0, 1.0]),
         (np.array([1500, "NaT"], "timedelta64[ms]"), [1.5, np.nan]),
         (pd.to_timedelta([1, None], unit="s"), [1.0, np.nan]),
     ],
-    ids=["scalar", "tuple", "integers", "none", "na", "series", "timedelta", "pandas"],
+    ids=["scalar", "tuple", "integers", "none", "na", "masked", "series", "timedelta", "pandas"],
 )
 def test_times_come_in_many_forms(values, expected):
     got, ids, _ = times(make(), align_to=values)

@@ -216,6 +216,8 @@ def as_times(values: Any) -> NDArray[np.float64]:
         raise ValueError("align_to must be a flat sequence of times, got a ragged one") from err
     if array.ndim != 1:
         raise ValueError(f"align_to must be one-dimensional, got shape {array.shape}")
+    if np.ma.is_masked(values) and array.dtype.kind in "iuf":
+        array = np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
     if array.dtype.kind == "m":
         out = array.astype("timedelta64[ns]").astype(np.float64) / 1e9
         out[np.isnat(array)] = np.nan

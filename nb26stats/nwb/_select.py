@@ -73,6 +73,8 @@ def _from_values(query: Any, name: str, n_rows: int) -> NDArray[np.int64]:
     )
     if isinstance(query, (bytes, dict, set, frozenset)):
         raise TypeError(f"{kind}, got {type(query).__name__}")
+    if np.ma.is_masked(query):
+        raise TypeError(f"{kind}, got missing values")
     if hasattr(query, "to_numpy") and getattr(query, "ndim", 1) == 1:
         query = query.to_numpy()
     if not isinstance(query, np.ndarray):
