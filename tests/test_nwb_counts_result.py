@@ -264,6 +264,8 @@ def test_psth_by_a_column_needs_a_table(nwb):
     with pytest.raises(ValueError, match="one label per trial"):
         counts.psth("B", by="kind")
     assert set(counts.psth("B", by=["u", "v"])) == {"u", "v"}
+    with pytest.raises(TypeError, match="one plain label per trial"):
+        counts.psth("B", by=[["u"], ["v"]])
 
 
 def test_psth_frames(counts):

@@ -280,6 +280,11 @@ def _from_the_future(path: Path) -> None:
         file.attrs["nwb_version"] = "2.99.0"
 
 
+def _endless_version(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file.attrs["nwb_version"] = "2" * 60000
+
+
 def _bit_rot(path: Path) -> None:
     shutil.copy(datasets.path(ALM), path)
     data = bytearray(path.read_bytes())
@@ -304,6 +309,7 @@ def _bit_rot(path: Path) -> None:
         (_old, UnsupportedNWBVersionError, "NWB 1.0.6"),
         (_hollow, NWBReadError, "NWB 2.5.0"),
         (_from_the_future, NWBReadError, "newer than the schema .*update pynwb"),
+        (_endless_version, NWBReadError, "NWB 2{100},"),
         (_bit_rot, NB26NWBError, "x.nwb"),
         (lambda p: p.write_bytes(b"\x89HDF\r\n\x1a\n"), CorruptFileError, "8 bytes"),
         (
@@ -314,7 +320,7 @@ def _bit_rot(path: Path) -> None:
         (lambda p: p.mkdir(), NotAnNWBFileError, "folder"),
         (lambda p: os.mkfifo(p), NotAnNWBFileError, "neither a file nor a folder"),
         (lambda p: p.symlink_to(p.parent / "gone.nwb"), FileNotFoundError, "datalad get"),
-        (lambda p: p.symlink_to(p), (FileNotFoundError, OSError), "x.nwb"),
+        (lambda p: p.symlink_to(p), (FileNotFoundError, OSError), "leads back to itself"),
     ],
 )
 def test_files_that_are_no_nwb_file(tmp_path, write, error, words):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import html
+import pickle
 from pathlib import Path
 
 import h5py
@@ -43,6 +45,15 @@ def test_a_closed_session_says_so():
     for call in calls:
         with pytest.raises(ClosedSessionError, match="open the file again"):
             call()
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_session_cannot_be_copied(copied):
+    with (
+        nbn.open(datasets.path(ALM)) as s,
+        pytest.raises(TypeError, match="give the path and open it there"),
+    ):
+        copied(s)
 
 
 def test_a_path_is_opened_and_closed_inside_a_call(tmp_path):

@@ -140,6 +140,8 @@ def group_units(
         taken: dict[int, str] = {}
         for label, wanted in areas.items():
             as_text(label, "areas")
+            if not len(as_list(wanted, f"areas[{label!r}]")):
+                raise ValueError(f"areas[{label!r}] must name at least one area, got an empty list")
             positions = sorted(
                 {
                     int(u)

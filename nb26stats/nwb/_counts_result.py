@@ -211,7 +211,10 @@ class SpikeCounts(Result):
         name, labels = self._labels(by)
         import pandas as pd
 
-        codes, found = pd.factorize(labels, sort=True)
+        try:
+            codes, found = pd.factorize(labels, sort=True)
+        except TypeError as err:
+            raise TypeError(f"by must hold one plain label per trial: {err}") from None
         keys = found.tolist() if hasattr(found, "tolist") else list(found)
         groups = {
             key: make_psth(*data, trials=np.flatnonzero(codes == i), **options)

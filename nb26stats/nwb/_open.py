@@ -64,7 +64,7 @@ def local_path(path: Any) -> Path:
         if target.is_symlink():
             hint = (
                 f"; it is a link to {os.readlink(target)}, which is missing "
-                "(in a DataLad folder: `datalad get`)"
+                "(in a DataLad folder: `datalad get`) or leads back to itself"
             )
         raise FileNotFoundError(f"No file at {target.absolute()}{hint}")
     return target.absolute()
@@ -170,7 +170,7 @@ def _version(file: Any) -> str | None:
         value = value.ravel()[0] if value.size else None
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    return str(value) if isinstance(value, str) and value else None
+    return str(value)[:100] if isinstance(value, str) and value else None
 
 
 def _cached_namespaces(file: Any) -> dict[str, str]:
@@ -273,7 +273,7 @@ def _schema_of_pynwb() -> str:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d+", version)[:3])
+    return tuple(int(n) for n in re.findall(r"\d{1,9}", version)[:3])
 
 
 def _failing_builder(err: BaseException) -> Any:

@@ -87,6 +87,12 @@ class Session:
         if io is not None:
             io.close()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "an open file cannot be copied or sent to another process; give the path and open it "
+            "there"
+        )
+
     def __enter__(self) -> Session:
         self.nwbfile  # noqa: B018 - a closed session must not be entered
         return self

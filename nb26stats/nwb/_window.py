@@ -29,10 +29,10 @@ def bin_grid(window: Any, bin_size: Any) -> tuple[float, float, int]:
     if w1 <= w0:
         raise ValueError(f"window=({w0:g}, {w1:g}) must stop after it starts")
     ratio = (w1 - w0) / width
-    n = round(ratio) if np.isfinite(ratio) else 0
+    if not ratio < 2**53:
+        raise ValueError(f"bin_size={width:g} is too small for window=({w0:g}, {w1:g})")
+    n = round(ratio)
     if n < 1 or abs(ratio - n) > min(1e-6 * n, 1e-3):
-        if not ratio < 2**53:
-            raise ValueError(f"bin_size={width:g} is too small for window=({w0:g}, {w1:g})")
         low = max(1, int(np.floor(ratio)))
         fits = [f"({w0:.10g}, {w0 + k * width:.10g})" for k in (low, low + 1)]
         raise ValueError(
@@ -57,6 +57,11 @@ def edge_tolerance(
             default=0.0,
         )
         tol = max(1e-9, 4.0 * float(np.spacing(largest)))
+        if bin_size <= 1e-7:
+            raise ValueError(
+                f"bin_size={bin_size:g} is too small: edges are told apart to a nanosecond, so "
+                "bins must be wider than 1e-07 s (or give a smaller tol)"
+            )
         if tol >= bin_size / 100:
             raise ValueError(
                 f"times up to {largest:.6g} s are too large for bin_size={bin_size:g}: their "
@@ -69,15 +74,25 @@ def edge_tolerance(
 
 
 def refuse_too_large(n_trials: int, n_bins: int, n_units: int, item_bytes: int) -> None:
-    """Raise MemoryError when the counts are larger than the memory of this machine."""
+    """Raise MemoryError when the counts are larger than the memory that is free."""
     need = n_trials * n_bins * n_units * item_bytes + 16 * n_bins
-    try:
-        have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not a POSIX system
-        have = 1 << 46
+    have = _free_memory()
     if need > have:
         raise MemoryError(
             f"counts of {n_trials} trials x {n_bins} bins x {n_units} units need {need / 1e9:.3g} "
-            f"GB, this machine has {have / 1e9:.3g} GB; use wider bins, a shorter window, fewer "
+            f"GB, but {have / 1e9:.3g} GB are free; use wider bins, a shorter window, fewer "
             "areas or trials, or dtype='uint8'"
         )
+
+
+def _free_memory() -> int:
+    """Return the bytes that can be had without swapping; all of the memory where none can say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(1024 * int(n.split()[1]) for n in lines if n.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):  # not Linux
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not a POSIX system
+        return 1 << 46
