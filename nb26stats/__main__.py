@@ -49,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 # what matters to the user is part of the output
                 warnings.simplefilter("ignore")
             code: int = arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except BrokenPipeError:
         # the reader of a pipe left early: nothing to say, and nobody to say it to
@@ -165,7 +166,8 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _say(text: str) -> None:
     """Print, with escapes for what the terminal cannot show."""
-    encoding = sys.stdout.encoding or "utf-8"
+    # the caller may have closed the output
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(_harmless(text).encode(encoding, "backslashreplace").decode(encoding))
 
 

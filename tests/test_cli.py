@@ -116,6 +116,19 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert done.stderr == ""
 
 
+def test_output_that_the_caller_closed() -> None:
+    command = f'"{sys.executable}" -m nb26stats validate "{datasets.path(RIPPLES)}" >&-'
+    done = subprocess.run(
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_interruption_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
