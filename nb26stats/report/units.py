@@ -39,7 +39,7 @@ def section(context: Context) -> Section:
                 "area": cut(area, 80),
                 "units": int(own.sum()),
                 "spikes": int(frame.loc[own, "n_spikes"].sum()),
-                "median rate (spikes/s)": rate[own].median(),
+                "median rate (spikes/s)": rate[own].median() if np.isfinite(seconds) else np.nan,
                 "lowest": rate[own].min(),
                 "highest": rate[own].max(),
                 **_sides(frame, own),
