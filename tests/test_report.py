@@ -205,7 +205,7 @@ def test_heads_of_number_tables_have_units() -> None:
 def test_a_file_without_trials_names_its_tables() -> None:
     text = section_text(shipped(RIPPLES), "psth")
     assert "sleep_ripples (594 rows)" in text
-    assert "--table sleep_ripples" in text
+    assert "add --table sleep_ripples to the command" in text
     assert "first 10 s" in section_text(shipped(RIPPLES), "raster")
 
 
@@ -231,7 +231,19 @@ def test_doubts_about_components_count_as_the_figure_does() -> None:
     assert _from_one(text) == text.replace("component 0", "component 1")
     shown = section_text(shipped(THALAMUS), "components")
     assert "Rows look autocorrelated (component 1, r=" in shown
-    assert "The bars of this figure do not use it and are too short." in shown
+    assert "The bars of this figure do not use that option of OjaPCA and are too short." in shown
+    assert "but the intervals are too short" in dict(shipped(THALAMUS).lines)["Activity"]
+
+
+def test_trials_with_photostimulation_are_pointed_out() -> None:
+    text = section_text(shipped(THALAMUS), "psth")
+    assert "63 of these windows belong to trials with photostimulation" in text
+    assert "photostimulation" not in section_text(shipped(ALM), "psth")
+
+
+def test_units_of_no_stated_area() -> None:
+    (name,) = (n for n in datasets.list_nwb() if n.startswith("A8604"))
+    assert "units of no stated area 6.54 spikes/s" in section_text(shipped(name), "psth")
 
 
 def test_units_lost_in_the_middle_are_pointed_out() -> None:
@@ -528,6 +540,18 @@ def test_rasters_of_long_tables_are_thinned(
     check_code(result)
 
 
+def test_rasters_of_long_windows_have_no_more_bins_and_ticks_than_a_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nb26stats.report.raster.MAX_FINE_BINS", 100)
+    monkeypatch.setattr("nb26stats.report.raster.MAX_TICKS", 50)
+    result = make(nwb_files.alm_like(tmp_path / "a.nwb"), window=(-1, 1))
+    text = section_text(result, "raster")
+    assert "each tick a bin of 12.5 ms that holds a spike" in text
+    assert re.search(r"One trial in \d+ is drawn", text)
+    check_code(result)
+
+
 def test_sides_that_contradict_the_rewards_are_said(tmp_path: Path) -> None:
     path = nwb_files.ibl_current(tmp_path / "i.nwb")
     with nwb_files.h5py.File(path, "r+") as file:
@@ -638,6 +662,8 @@ def test_results_have_a_plain_form() -> None:
         ({"window": ("a", "b")}, TypeError, "number"),
         ({"bin_size": -1}, ValueError, "greater than 0"),
         ({"bin_size": True}, TypeError, "number"),
+        ({"bin_size": 1e-6}, ValueError, "more than 20000 bins of 1e-06 s"),
+        ({"window": (-20000, 20000)}, ValueError, "choose a wider --bin"),
         ({"areas": []}, ValueError, "at least one"),
         ({"areas": [1]}, TypeError, "text"),
         ({"table": ""}, ValueError, "empty"),

@@ -38,7 +38,7 @@ ADVICE = (
     ),
     (
         "rows look autocorrelated",
-        "The bars of this figure do not use it and are too short.",
+        "The bars of this figure do not use that option of OjaPCA and are too short.",
     ),
     (
         "start not forgotten",

@@ -357,7 +357,8 @@ def no_trials(tables: dict[str, Any]) -> str:
     largest = max(tables, key=lambda name: len(tables[name]))
     return (
         "The file has no trial table. Its tables with start and stop times: "
-        f"{listing(names)}. To align to one of them: --table {cut(largest, 60)}"
+        f"{listing(names)}. To align to one of them, add "
+        f"--table {cut(largest, 60)} to the command."
     )
 
 

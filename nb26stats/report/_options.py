@@ -10,6 +10,8 @@ from nb26stats._check import as_float, as_list, as_text
 
 WINDOW = (-0.5, 1.0)
 BIN_SIZE = 0.025
+MAX_BINS = 20_000
+"""More bins than this take minutes and cannot be told apart on a page."""
 
 
 @dataclass(frozen=True)
@@ -68,4 +70,10 @@ def make_options(
             as_text(value, name)
     if bin_size is not None:
         bin_size = as_float(bin_size, "bin_size", above=0.0)
+    start, stop = span or WINDOW
+    if (stop - start) / (bin_size or BIN_SIZE) > MAX_BINS:
+        raise ValueError(
+            f"window=({start:g}, {stop:g}) holds more than {MAX_BINS} bins of "
+            f"{bin_size or BIN_SIZE:g} s; choose a wider --bin (bin_size) or a shorter --window"
+        )
     return Options(window=span, bin_size=bin_size, areas=names, **texts)

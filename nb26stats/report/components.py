@@ -76,12 +76,15 @@ def section(context: Context) -> Section:
     ]
     numbers = _table(pca, lower, upper, ids)
     clear = int(((lower > 0) | (upper < 0))[0].sum())
+    doubts = context.warnings.get("components", [])
+    # a number that the intervals cannot carry must not stand in the summary alone
+    short = any("autocorrelated" in doubt for doubt in doubts)
     out.finding = (
         f"The first component carries {share[0]:.2g} % of the variance of {n_units} units in 1-s "
-        f"bins; the interval excludes 0 for {clear} of its {n_units} loadings."
+        f"bins; the interval excludes 0 for {clear} of its {n_units} loadings"
+        + (", but the intervals are too short (see the figure)." if short else ".")
     )
     out.say(out.finding)
-    doubts = context.warnings.get("components", [])
     out.warn([*context.warnings.get("seconds", []), *map(_from_one, doubts)])
     with context.collect("components"):
         # drawing asks for the intervals again, with the warnings that are kept already

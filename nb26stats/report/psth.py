@@ -64,6 +64,12 @@ def _around(context: Context, out: Builder, event: Event, counts: SpikeCounts) -
         f"Windows are aligned to the column {cut(event.column, 80)}{cut(clock, 80)}, because "
         f"{event.why}; {plural(counts.n_trials, 'window')} of {len(context.trials)} rows."
     )
+    lit = _photostimulated(context, counts)
+    if lit:
+        out.say(
+            f"{lit} of these windows belong to trials with photostimulation, which may change "
+            "firing; --trials leaves them out."
+        )
     if isinstance(context.count_arguments.get("trials"), _code.Raw):
         out.warn(
             [
@@ -111,6 +117,15 @@ def _around(context: Context, out: Builder, event: Event, counts: SpikeCounts) -
         )
     )
     return out.done()
+
+
+def _photostimulated(context: Context, counts: SpikeCounts) -> int:
+    """Return how many of the windows are in trials that the behaviour table marks so."""
+    try:
+        light = context.behavior["photostim"].fillna(False).to_numpy(dtype=bool)
+    except MissingPartError:
+        return 0
+    return int(light[counts.trial_index].sum())
 
 
 def _caption(context: Context, event: Event, counts: SpikeCounts, parts: list[Any]) -> str:
@@ -174,6 +189,10 @@ def _change(parts: list[Any], name: str) -> str:
     return f"The largest change is in {who}: {change}."
 
 
+def _place(area: str) -> str:
+    return "units of no stated area" if area == "unknown" else cut(area, 60)
+
+
 def _session(context: Context, out: Builder) -> Section:
     """Draw the mean rate over the session, for files without events."""
     from nb26stats import plotting
@@ -196,7 +215,7 @@ def _session(context: Context, out: Builder) -> Section:
     means = {a: float(numbers[a, "rate"].mean()) for a in counts.areas}
     out.finding = (
         "Mean rate over the session: "
-        + listing([f"{cut(a, 60)} {m:.3g} spikes/s" for a, m in means.items()], 6)
+        + listing([f"{_place(a)} {m:.3g} spikes/s" for a, m in means.items()], 6)
         + "."
     )
     out.say(out.finding + dropped)

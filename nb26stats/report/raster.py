@@ -24,6 +24,8 @@ N_UNITS = 3
 FINEST = 0.001
 SECONDS = 10
 MAX_ROWS = 1000
+MAX_FINE_BINS = 4000
+MAX_TICKS = 60_000
 
 _NUMBERS = """\
 cells = counts.concat()
@@ -65,9 +67,9 @@ def _busiest(context: Context, out: Builder, counts: SpikeCounts) -> Section:
     for choice in ("areas", "quality"):
         arguments.pop(choice, None)
     arguments["quality"] = _these_units(context.units, positions)
-    arguments["bin_size"] = _fine(counts.bin_size)
-    if counts.n_trials > MAX_ROWS:
-        step = math.ceil(counts.n_trials / MAX_ROWS)
+    arguments["bin_size"] = _fine(counts.bin_size, counts.n_bins)
+    step = max(math.ceil(counts.n_trials / MAX_ROWS), math.ceil(best[0][0] / MAX_TICKS))
+    if step > 1:
         rows = counts.trial_index[::step].tolist()
         arguments["trials"] = rows
         out.say(f"One trial in {step} is drawn.")
@@ -182,6 +184,10 @@ def _by_id(ids: list[Any]) -> Any:
     return lambda units: units.index.isin(ids)
 
 
-def _fine(bin_size: float) -> float:
-    """Return the largest width of at most 1 ms that divides the bins of the rates."""
-    return float(bin_size / max(1, math.ceil(bin_size / FINEST - 1e-9)))
+def _fine(bin_size: float, n_bins: int) -> float:
+    """Return the largest width of at most 1 ms that divides the bins of the rates.
+
+    Of a long window a panel has fewer dots than milliseconds: there 4000 bins are enough.
+    """
+    finest = max(FINEST, n_bins * bin_size / MAX_FINE_BINS)
+    return float(bin_size / max(1, math.ceil(bin_size / finest - 1e-9)))

@@ -32,8 +32,8 @@ def section(context: Context) -> Section:
         out.warn([cut(f"{p.what} {p.advice}") for p in problems])
     if remarks:
         out.say(
-            f"{plural(len(remarks), 'remark')} of the reading library (pynwb). They concern how "
-            "the file is written; ask whoever made it, or read it with the version it was made for:"
+            f"{plural(len(remarks), 'remark')} of the reading library (pynwb) on how the file is "
+            "written; ask whoever made it, or read it with the version it was made for:"
         )
         out.warn([cut(text) for text in remarks[:20]])
         if len(remarks) > 20:
