@@ -233,3 +233,10 @@ def test_warnings_point_at_the_caller():
         nbn.spike_counts(nwb, align_to=[0.0, np.nan, 1.0], window=(0, 1))
     assert len(caught) == 3
     assert {w.filename for w in caught} == {__file__}
+    with nbn.open(datasets.path("sub-anm369963_ses-20170228.nwb")) as session:
+        with pytest.warns(NB26StatsWarning) as caught:
+            session.spike_counts(align_to="cue_start_time")
+        with pytest.warns(NB26StatsWarning, match="relative to start_time") as more:
+            session.behavior()
+    assert len(caught) == 3
+    assert {w.filename for w in [*caught, *more]} == {__file__}

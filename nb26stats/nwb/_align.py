@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nb26stats import _check
-from nb26stats._warnings import NB26StatsWarning
+from nb26stats._warnings import warn
 
 from ._tables import column_names, find_table, is_ragged, read_column, row_ids
 from .errors import NB26NWBError
@@ -174,12 +173,10 @@ def event_times(
         if found.verdict == "undecided":
             raise NB26NWBError(found.note)
         if found.verdict == "relative":
-            warnings.warn(
+            warn(
                 f"{align_to!r} was read as relative to start_time: {found.fr:.1%} of rows then lie "
                 f"in their trial, {found.fa:.1%} as they stand; relative_to='start_time' says so "
-                "without this warning, relative_to='session' takes them as they stand",
-                NB26StatsWarning,
-                stacklevel=4,
+                "without this warning, relative_to='session' takes them as they stand"
             )
     elif relative_to == "session":
         found = Alignment(align_to, "absolute", note="said by the caller")
@@ -267,11 +264,9 @@ def _warn_coarse(stored: list[NDArray[Any]]) -> None:
             if finite.size:
                 spacing = max(spacing, float(np.spacing(np.abs(finite).max())))
     if spacing > 1e-6:
-        warnings.warn(
+        warn(
             f"event times are stored in a type whose values lie {spacing:.2g} s apart at the "
-            "largest time: bin edges cannot be exact",
-            NB26StatsWarning,
-            stacklevel=5,
+            "largest time: bin edges cannot be exact"
         )
 
 

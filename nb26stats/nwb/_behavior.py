@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nb26stats._check import as_bool, as_choice
-from nb26stats._warnings import NB26StatsWarning
+from nb26stats._warnings import warn
 
 from ._align import column_verdict
 from ._behavior_columns import Columns, Draft, Floats
@@ -216,18 +215,14 @@ def _event_times(
                 )
         out[target] = np.where(np.isfinite(values), values, np.nan)
     if relative:
-        warnings.warn(
+        warn(
             f"read as relative to start_time: {', '.join(relative)}; the behaviour table holds "
-            "times on the session clock",
-            NB26StatsWarning,
-            stacklevel=3,
+            "times on the session clock"
         )
     if undecided:
-        warnings.warn(
+        warn(
             f"event times left as NaN, because what they count from is unclear: "
-            f"{'; '.join(undecided)}. mapping= can say so: t_go=('column', 'start_time')",
-            NB26StatsWarning,
-            stacklevel=3,
+            f"{'; '.join(undecided)}. mapping= can say so: t_go=('column', 'start_time')"
         )
     return out
 

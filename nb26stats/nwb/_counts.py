@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from nb26stats import _check
 from nb26stats._numba.spikes import LIMITS, count_spikes
 from nb26stats._version import __version__
-from nb26stats._warnings import NB26StatsWarning
+from nb26stats._warnings import warn
 
 from ._align import Alignment, event_times
 from ._areas import group_units, unit_areas
@@ -169,7 +168,7 @@ def spike_counts(
     rows = rows[use]
     n_units = sum(u.size for u in found.groups.values())
     if events.rows.size and rows.size == 0:
-        _warn(f"none of the {events.rows.size} events is left: the counts have no trials", level=3)
+        warn(f"none of the {events.rows.size} events is left: the counts have no trials")
     refuse_too_large(rows.size, n_bins, n_units, 8 if rate else np.dtype(dtype).itemsize)
 
     names = list(found.groups)
@@ -267,7 +266,7 @@ def _events(session: Session, align_to: Any, table: str, relative_to: str, trial
     if trials is not None:
         rows = select_rows(frame, trials, name="trials", n_rows=times.size)
         if times.size and rows.size == 0:
-            _warn(f"trials={_short(trials)} selects none of the {times.size} events", level=4)
+            warn(f"trials={_short(trials)} selects none of the {times.size} events")
     info = {
         **_alignment_info(found, relative_to),
         "trials": None if trials is None else _short(trials),
@@ -305,14 +304,13 @@ def _read_units(
         groups = {a: u for a, u in groups.items() if u.size}
     emptied = [a for a, u in groups.items() if u.size == 0]
     if keep.size and not keep.any():
-        _warn(f"quality={_short(quality)} leaves none of the {keep.size} units", level=4)
+        warn(f"quality={_short(quality)} leaves none of the {keep.size} units")
     elif emptied:
-        _warn(f"quality={_short(quality)} leaves no unit in {', '.join(emptied)}", level=4)
+        warn(f"quality={_short(quality)} leaves no unit in {', '.join(emptied)}")
     if trains.n_unsorted:
-        _warn(
+        warn(
             f"the spike times of {trains.n_unsorted} of {keep.size} units were not ascending and "
-            "were sorted",
-            level=4,
+            "were sorted"
         )
     info = {
         "units": units,
@@ -338,7 +336,7 @@ def _with_times(events: _Events, on_nan: str) -> tuple[NDArray[np.int64], int]:
     text = f"{n} of {events.rows.size} events have no time in {events.info['align_to']!r} (NaN)"
     if on_nan == "raise":
         raise ValueError(f"{text}; on_nan='drop' leaves them out, 'keep' gives rows of NaN")
-    _warn(f"{text} and were left out")
+    warn(f"{text} and were left out")
     return events.rows[~missing], n
 
 
@@ -353,13 +351,13 @@ def _outside(
     n, known = int(outside.sum()), int(np.isfinite(begin).sum())
     spikes = f"spikes run from {span[0]:.6g} to {span[1]:.6g} s"
     if n and not np.any((end >= span[0]) & (begin <= span[1])):
-        _warn(
+        warn(
             f"no spike can fall in any of the {known} windows: {spikes}, windows from "
             f"{np.nanmin(begin):.6g} to {np.nanmax(end):.6g} s; do the events count from another "
             "zero (relative_to='start_time')?"
         )
     elif n:
-        _warn(
+        warn(
             f"{n} of {known} windows start before the first or end after the last spike "
             f"({spikes}); info['outside_spikes'] lists them, on_outside='drop' leaves them out"
         )
@@ -394,7 +392,7 @@ def _covered(
 def _warn_about_clocks(trains: SpikeTrains, events: NDArray[np.float64]) -> None:
     problem = span_problem(trains.times, events)
     if problem:
-        _warn(problem)
+        warn(problem)
 
 
 def _dtype(dtype: Any) -> str:
@@ -421,8 +419,3 @@ def _short(value: Any) -> str:
     if callable(value):
         return f"function {getattr(value, '__name__', type(value).__name__)}"
     return f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else repr(value)
-
-
-def _warn(message: str, level: int = 4) -> None:
-    # the caller of spike_counts, two helpers up
-    warnings.warn(message, NB26StatsWarning, stacklevel=level)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._warnings import NB26StatsWarning
+from nb26stats._warnings import warn
 
 from ._behavior_columns import Floats, Words
 
@@ -74,31 +73,21 @@ def check_sides(
     agreement, n = measure_agreement(choice, side, reward)
     if n == 0:
         note = "no trial with a choice, a stimulus side and a known reward"
-        warnings.warn(
-            f"the sides of the choices could not be checked: {note}",
-            NB26StatsWarning,
-            stacklevel=4,
-        )
+        warn(f"the sides of the choices could not be checked: {note}")
         return choice, SideCheck(agreement, n, False, agreement, note)
     if n < MIN_TRIALS:
         if agreement == 1.0:
             note = f"only {n} usable trials"
-            warnings.warn(
-                f"the sides of the choices agree with the rewards, but on {note}",
-                NB26StatsWarning,
-                stacklevel=4,
-            )
+            warn(f"the sides of the choices agree with the rewards, but on {note}")
             return choice, SideCheck(agreement, n, False, agreement, note)
         raise ValueError(_unclear(agreement, n, column, values))
     if agreement >= KEEP:
         return choice, SideCheck(agreement, n, False, agreement, "sides kept")
     if agreement <= SWAP:
-        warnings.warn(
+        warn(
             f"left and right were swapped in the choices of column {column!r}: as written they "
             f"contradict the reward on {100 * (1 - agreement):.1f} % of {n} trials, so the words "
-            "name the direction of the wheel, not the reported side",
-            NB26StatsWarning,
-            stacklevel=4,
+            "name the direction of the wheel, not the reported side"
         )
         swapped = swap(choice)
         after, _ = measure_agreement(swapped, side, reward)

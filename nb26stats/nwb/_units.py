@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nb26stats._check import as_text
-from nb26stats._warnings import NB26StatsWarning
+from nb26stats._warnings import warn
 
 from ._data import as_array
 from ._session import as_session
@@ -205,11 +204,7 @@ def read_spikes(session: Session, units: str = "units") -> SpikeTrains:
     times, index = _flat_times(table)
     times, index, n_nonfinite = _drop_nonfinite(times, index)
     if n_nonfinite:
-        warnings.warn(
-            f"{n_nonfinite} spike times are NaN or infinite and were left out",
-            NB26StatsWarning,
-            stacklevel=3,
-        )
+        warn(f"{n_nonfinite} spike times are NaN or infinite and were left out")
     unsorted = _sort_in_place(times, index)
     return SpikeTrains(
         times=times,
@@ -269,11 +264,9 @@ def _warn_coarse(stored: NDArray[Any]) -> None:
     else:
         spacing = 1.0
     if spacing > 1e-6:
-        warnings.warn(
+        warn(
             f"spike times are stored as {stored.dtype.name}, whose values lie {spacing:.2g} s "
-            "apart at the largest time: bin edges cannot be exact",
-            NB26StatsWarning,
-            stacklevel=5,
+            "apart at the largest time: bin edges cannot be exact"
         )
 
 
@@ -341,4 +334,4 @@ def _warn_span(trains: SpikeTrains, session: Session) -> None:
     starts = as_array(trial_table["start_time"].data, "start_time")
     problem = span_problem(trains.times, np.asarray(starts, np.float64).ravel())
     if problem:
-        warnings.warn(problem, NB26StatsWarning, stacklevel=3)
+        warn(problem)
