@@ -80,7 +80,7 @@ def core_extension() -> Extension:
     return Extension(
         "nb26stats._core",
         sources("csrc/cpu/*.cpp", "csrc/bind/core_*.cpp"),
-        depends=sources("csrc/include/nb26/*.hpp", "csrc/bind/*.hpp"),
+        depends=sources("csrc/include/nb26/*.hpp", "csrc/cpu/*.hpp", "csrc/bind/*.hpp"),
         include_dirs=["csrc/include", pybind11.get_include()],
         extra_compile_args=flags,
         extra_link_args=link,

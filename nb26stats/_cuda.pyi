@@ -8,8 +8,8 @@ def device_count() -> int:
 def device_reason() -> str:
     """Why there is no usable device; empty when there is one."""
 
-def oja_fits(columns: int, components: int, itemsize: int) -> bool:
-    """Whether a replicate of this size stays in shared memory."""
+def oja_fits(sizes: tuple[Any, ...]) -> bool:
+    """Whether replicates of these sizes stay in the device's shared memory."""
 
 def oja_replicates(
     sizes: tuple[Any, ...],

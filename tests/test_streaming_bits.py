@@ -209,6 +209,23 @@ def test_instruction_sets(isa: int) -> None:
         assert_same(made[1], made[2])
 
 
+def test_jobs_with_arrays_that_joblib_maps() -> None:
+    # a block of open rows is above the megabyte from which joblib hands out read-only maps
+    x = data(300, 2200)
+    one = estimator(n_bootstrap=9).fit(x)
+    assert one._state.open_rows.nbytes > 2**20
+    assert_same(estimator(n_bootstrap=9, n_jobs=2).fit(x), one)
+
+
+def test_an_estimator_that_joblib_maps_goes_on(tmp_path: Path) -> None:
+    x = data()
+    joblib.dump(estimator().partial_fit(x[:100]), tmp_path / "est")
+    mapped = joblib.load(tmp_path / "est", mmap_mode="r")
+    assert not mapped._state.directions.flags.writeable
+    assert mapped.bootstrap_components_.shape == (19, 2, 13)
+    assert_same(mapped.partial_fit(x[100:]), estimator().fit(x))
+
+
 def test_block_size_only_moves_rounding() -> None:
     x = data(700, 10)
     made = [
@@ -233,7 +250,8 @@ class FakeDevice:
         core().oja_replicates(*args, 1)
 
     @staticmethod
-    def oja_fits(columns: int, components: int, itemsize: int) -> bool:
+    def oja_fits(sizes: tuple[int, ...]) -> bool:
+        columns, components, _, _, itemsize = sizes
         return columns * components * itemsize < 1000
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tracemalloc
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,11 @@ BAD_PARAMETERS = [
     ({"n_components": True}, TypeError, "n_components must be a whole number, got True"),
     ({"n_components": None}, TypeError, "n_components must be a whole number"),
     ({"n_bootstrap": -1}, ValueError, "n_bootstrap=-1 must lie in [0,"),
-    ({"block_size": 0}, ValueError, "block_size=0 must lie in [1, 65536]"),
+    ({"block_size": 0}, ValueError, "block_size=0 must lie in [1, 4096]"),
     ({"multiplier_block": 0}, ValueError, "multiplier_block=0 must lie in [1,"),
-    ({"pilot_size": 7}, ValueError, "pilot_size=7 must be at least 8"),
+    ({"pilot_size": 7}, ValueError, "pilot_size=7 must lie in [8,"),
+    ({"pilot_size": 2**70}, ValueError, "must lie in [8, 2.14748e+09]"),
+    ({"multiplier_block": 2**60}, ValueError, "multiplier_block=1152921504606846976 asks for a pi"),
     ({"n_threads": -1}, ValueError, "n_threads=-1 must lie in [0, 65536]"),
     ({"n_jobs": 0}, ValueError, "n_jobs=0"),
     ({"n_jobs": "all"}, TypeError, "n_jobs must be a whole number"),
@@ -72,6 +75,11 @@ BAD_PARAMETERS = [
     ({"random_state": "now"}, TypeError, "random_state must be a whole number"),
     ({"random_state": 1.5}, TypeError, "random_state must be a whole number"),
     ({"learning_rate": lambda t: -t}, ValueError, "learning_rate returned -51 for row 51"),
+    (
+        {"learning_rate": lambda t: 1e308 + t},
+        ValueError,
+        "row 51 (counted from 1) is too large for",
+    ),
     ({"learning_rate": lambda t: t[:3]}, ValueError, "learning_rate returned shape (3,)"),
     ({"learning_rate": lambda t: "x"}, TypeError, "learning_rate must return real numbers"),
 ]
@@ -106,6 +114,9 @@ BAD_DATA = [
     (np.ones((80, 3)), ValueError, "X has zero variance"),
     (sparse.csr_array(X), TypeError, "dense"),
     (np.full((20, 3), -2147483648, np.int32), ValueError, "R's NA_integer_"),
+    (_with(1e150, (200, 1)), ValueError, "row 201 (counted from 1) is too large for its step"),
+    (_with(1.7e19, (200, 1)).astype(np.float32), ValueError, "pass float64 data"),
+    (X * 1e-200, ValueError, "differ so little that their squares vanish in float64"),
     (X * 1e200, ValueError, "X is too large at row 2 (counted from 1)"),
     ((X * 1e25).astype(np.float32), ValueError, "X is too large at row 2"),
     ((X * 1e-25).astype(np.float32), ValueError, "the step of row 51 (counted from 1)"),
@@ -137,6 +148,43 @@ def test_refused_rows_leave_the_stream_alone() -> None:
             est.partial_fit(bad)
     est.partial_fit(X[100:])
     whole = OjaPCA(2, n_bootstrap=5, random_state=0).fit(X)
+    np.testing.assert_array_equal(est.bootstrap_components_, whole.bootstrap_components_)
+
+
+def test_a_finite_outlier_leaves_the_directions_finite() -> None:
+    for big, dtype in ((1e70, np.float64), (1e15, np.float32)):
+        est = OjaPCA(2, n_bootstrap=9, multiplier="exponential", random_state=0)
+        est.fit(_with(big, (200, 1)).astype(dtype))
+        assert np.isfinite(est.bootstrap_components_).all()
+        np.testing.assert_allclose(abs(est.components_[0, 1]), 1.0, atol=1e-5)
+
+
+def test_a_failed_fit_leaves_nothing_half_done() -> None:
+    est = OjaPCA(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="NaN"):
+        est.fit(np.full((9, 4), np.nan))
+    for read in (lambda: est.transform(X), lambda: est.components_):
+        with pytest.raises(NotFittedError):
+            read()
+    other = _with(1e200, (250, 0))
+    with pytest.raises(ValueError, match="too large at row 251"):
+        est.fit(other)
+    with pytest.raises(NotFittedError):
+        _ = est.components_
+
+
+def test_missing_is_fixed_by_the_first_rows() -> None:
+    est = OjaPCA(2, random_state=0).partial_fit(X).set_params(missing="drop")
+    with pytest.raises(ValueError, match="NaN at row 7, column 3"):
+        est.partial_fit(_with(np.nan))
+
+
+def test_threads_may_fit_the_same_estimator() -> None:
+    x = data(4000)
+    est = OjaPCA(2, n_bootstrap=9, random_state=0)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: est.fit(x), range(8)))
+    whole = OjaPCA(2, n_bootstrap=9, random_state=0).fit(x)
     np.testing.assert_array_equal(est.bootstrap_components_, whole.bootstrap_components_)
 
 
@@ -295,6 +343,12 @@ def test_random_state() -> None:
     assert OjaPCA().fit(X).seed_ != OjaPCA().fit(X).seed_
 
 
+def _at_an_odd_address(x: np.ndarray) -> np.ndarray:
+    out = np.empty(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    out[...] = x
+    return out
+
+
 def _sources(folder: Path, x: np.ndarray) -> dict[str, Any]:
     np.save(folder / "rows.npy", x)
     file = h5py.File(folder / "rows.h5", "w")
@@ -304,6 +358,7 @@ def _sources(folder: Path, x: np.ndarray) -> dict[str, Any]:
         "HDF5": file["x"],
         "dask": dask.array.from_array(x, chunks=(700, 4)),
         "Fortran": np.asfortranarray(x),
+        "odd address": _at_an_odd_address(x),
         "every other row": np.repeat(x, 2, axis=0)[::2],
         "frame": pd.DataFrame(x),
         "list": x.tolist(),

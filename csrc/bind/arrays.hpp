@@ -4,9 +4,12 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace nb26::bind {
 
@@ -52,10 +55,20 @@ std::array<py::ssize_t, N> checked_shape(const py::array& array, const char* nam
     throw py::value_error(std::string(name) + " must have shape " + shape_text(wanted) + ", got " +
                           py::str(array.attr("shape")).cast<std::string>());
   }
-  if (!(array.flags() & py::array::c_style)) {
-    throw py::value_error(std::string(name) + " must be C-contiguous");
+  const int needed = py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+  if ((array.flags() & needed) != needed) {
+    throw py::value_error(std::string(name) + " must be C-contiguous and aligned");
   }
   return shape;
+}
+
+// An array as it was given. A conversion would make one that is gone before the kernel runs.
+inline py::array given_array(const py::handle& object, const char* name) {
+  if (!py::isinstance<py::array>(object)) {
+    throw py::type_error(std::string(name) + " must be a numpy array, got " +
+                         py::str(py::type::of(object).attr("__name__")).cast<std::string>());
+  }
+  return py::reinterpret_borrow<py::array>(object);
 }
 
 // read<double>(x, "x", {kAny, 3}): a C-contiguous float64 array of any number of rows of 3.
@@ -75,6 +88,40 @@ View<T, N> write(py::array& array, const char* name, const py::ssize_t (&wanted)
   shape = checked_shape<T, N>(array, name, shape);
   if (!array.writeable()) throw py::value_error(std::string(name) + " is read-only");
   return {static_cast<T*>(array.mutable_data()), shape};
+}
+
+// Refuses arrays that share memory: a kernel trusts the sizes it was given, and must not write over
+// them. Looks into tuples; what is no array does not matter.
+class Apart {
+ public:
+  void add(const py::handle& object) {
+    if (py::isinstance<py::tuple>(object)) {
+      for (const py::handle item : py::reinterpret_borrow<py::tuple>(object)) add(item);
+    } else if (py::isinstance<py::array>(object)) {
+      const auto array = py::reinterpret_borrow<py::array>(object);
+      const auto* first = static_cast<const char*>(array.data());
+      if (array.nbytes() > 0) spans_.emplace_back(first, first + array.nbytes());
+    }
+  }
+  void check() {
+    std::sort(spans_.begin(), spans_.end());
+    for (std::size_t i = 1; i < spans_.size(); ++i) {
+      if (spans_[i].first < spans_[i - 1].second) {
+        throw py::value_error("two of the arrays share memory");
+      }
+    }
+  }
+
+ private:
+  std::vector<std::pair<const char*, const char*>> spans_;
+};
+
+// check_apart(a, b, ...): see Apart. Call it once every array is known to be C-contiguous.
+template <typename... Objects>
+void check_apart(const Objects&... objects) {
+  Apart apart;
+  (apart.add(objects), ...);
+  apart.check();
 }
 
 }  // namespace nb26::bind

@@ -11,13 +11,14 @@ namespace {
 template <typename T>
 py::tuple center(const OjaShape& shape, const OjaRule& rule, const py::tuple& arrays,
                  const py::array& x, py::array& out) {
-  const OjaState<T> state = oja_state<T>(shape, arrays);
+  const OjaCall<T> call(shape, arrays);
   const auto rows = read<T>(x, "x", {kAny, shape.columns});
   const auto target = write<T>(out, "out", {rows.shape[0], shape.columns});
+  check_apart(arrays, x, out);
   OjaProgress done{};
   {
     py::gil_scoped_release release;
-    done = oja_center<T>(shape, rule, state, rows.data, rows.shape[0], target.data);
+    done = oja_center<T>(shape, rule, call.state(), rows.data, rows.shape[0], target.data);
   }
   return py::make_tuple(done.rows, static_cast<int>(done.stop));
 }
@@ -27,19 +28,20 @@ py::tuple rows(const OjaShape& shape, const OjaRule& rule, const py::tuple& arra
                const py::array& x, const py::object& steps, const py::tuple& slot_arrays,
                const py::object& replicates, const OjaWeights& weights, std::int64_t first,
                bool keep, int n_threads) {
-  const OjaState<T> state = oja_state<T>(shape, arrays);
+  const OjaCall<T> call(shape, arrays);
   const OjaSlots<T> slots = oja_slots<T>(shape, slot_arrays);
   const OjaReplicates<T> own = oja_replicate_array<T>(shape, replicates);
   const auto input = read<T>(x, "x", {kAny, shape.columns});
-  const double* step = steps.is_none()
-                           ? nullptr
-                           : read<double>(steps.cast<py::array>(), "steps", {input.shape[0]}).data;
+  const double* step =
+      steps.is_none() ? nullptr
+                      : read<double>(given_array(steps, "steps"), "steps", {input.shape[0]}).data;
+  check_apart(arrays, x, steps, slot_arrays, replicates);
   OjaProgress done{};
   {
     // the estimate and its replicates advance in one call, so that an interrupt cannot leave them
     // at different rows
     py::gil_scoped_release release;
-    done = oja_rows<T>(shape, rule, state, input.data, step, input.shape[0], slots,
+    done = oja_rows<T>(shape, rule, call.state(), input.data, step, input.shape[0], slots,
                        keep || own.data != nullptr);
     if (own.data != nullptr && done.blocks > 0) {
       oja_replicates<T>(shape, weights, slots, done.blocks, own.data, own.groups, first, n_threads);
@@ -52,11 +54,12 @@ template <typename T>
 std::int64_t close(const OjaShape& shape, const py::tuple& arrays, const py::tuple& slot_arrays,
                    const py::object& replicates, const OjaWeights& weights, std::int64_t first,
                    int n_threads) {
-  const OjaState<T> state = oja_state<T>(shape, arrays);
+  const OjaCall<T> call(shape, arrays);
   const OjaSlots<T> slots = oja_slots<T>(shape, slot_arrays);
   const OjaReplicates<T> own = oja_replicate_array<T>(shape, replicates);
+  check_apart(arrays, slot_arrays, replicates);
   py::gil_scoped_release release;
-  const std::int64_t blocks = oja_close<T>(shape, state, slots);
+  const std::int64_t blocks = oja_close<T>(shape, call.state(), slots);
   if (own.data != nullptr && blocks > 0) {
     oja_replicates<T>(shape, weights, slots, blocks, own.data, own.groups, first, n_threads);
   }
@@ -68,6 +71,7 @@ void replicates(const OjaShape& shape, const OjaWeights& weights, const py::tupl
                 std::int64_t blocks, const py::object& array, std::int64_t first, int n_threads) {
   const OjaSlots<T> slots = oja_slots<T>(shape, slot_arrays);
   const OjaReplicates<T> own = oja_replicate_array<T>(shape, array);
+  check_apart(slot_arrays, array);
   oja_check_blocks(shape, slots, blocks);
   py::gil_scoped_release release;
   oja_replicates<T>(shape, weights, slots, blocks, own.data, own.groups, first, n_threads);
@@ -85,8 +89,9 @@ void orthonormalise(const OjaShape& shape, const py::object& replicates, int n_t
 void register_oja(py::module_& m) {
   using py::arg;
   m.def(
-      "oja_lanes", [](int itemsize) { return 64 / itemsize; }, arg("itemsize"),
-      "Replicates that are computed side by side.");
+      "oja_lanes",
+      [](int itemsize) { return oja_narrow(itemsize) ? kOjaLanes<float> : kOjaLanes<double>; },
+      arg("itemsize"), "Replicates that are computed side by side.");
   m.def(
       "oja_stride", [](const py::tuple& sizes) { return oja_sizes(sizes).shape.stride; },
       arg("sizes"), "Elements from one stored row to the next.");
@@ -149,6 +154,7 @@ void register_oja(py::module_& m) {
       [](const py::tuple& sizes, const py::tuple& rule, py::array& tracked, py::array& counts,
          py::array& sums) {
         const OjaShape shape = oja_sizes(sizes).shape;
+        check_apart(tracked, counts, sums);
         oja_refresh(shape, oja_rule(rule),
                     write<double>(tracked, "tracked", {kOjaTracks, shape.tracked}).data,
                     write<std::int64_t>(counts, "counts", {kOjaCounts}).data,

@@ -13,6 +13,7 @@ void replicates(const OjaShape& shape, const OjaWeights& weights, const py::tupl
                 std::int64_t blocks, const py::object& array, std::int64_t first) {
   const OjaSlots<T> slots = oja_slots<T>(shape, slot_arrays);
   const OjaReplicates<T> own = oja_replicate_array<T>(shape, array);
+  check_apart(slot_arrays, array);
   oja_check_blocks(shape, slots, blocks);
   py::gil_scoped_release release;
   oja_replicates_cuda<T>(shape, weights, slots, blocks, own.data, own.groups, first);
@@ -22,8 +23,13 @@ void replicates(const OjaShape& shape, const OjaWeights& weights, const py::tupl
 
 void register_oja(py::module_& m) {
   using py::arg;
-  m.def("oja_fits", &oja_fits_cuda, arg("columns"), arg("components"), arg("itemsize"),
-        "Whether a replicate of this size stays in shared memory.");
+  m.def(
+      "oja_fits",
+      [](const py::tuple& sizes) {
+        const auto [shape, narrow] = oja_sizes(sizes);
+        return oja_fits_cuda(shape, narrow);
+      },
+      arg("sizes"), "Whether replicates of these sizes stay in the device's shared memory.");
   m.def(
       "oja_replicates",
       [](const py::tuple& sizes, const py::tuple& weights, const py::tuple& slots,

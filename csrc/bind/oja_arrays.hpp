@@ -4,6 +4,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "arrays.hpp"
@@ -13,22 +15,32 @@ namespace nb26::bind {
 
 inline std::int64_t oja_rounded(std::int64_t n) { return (n + 7) / 8 * 8; }
 
+// What no product of sizes overflows with.
+inline constexpr std::int64_t kOjaMost = std::int64_t{1} << 31;
+inline constexpr std::int64_t kOjaMostRows = std::int64_t{1} << 12;
+
 struct OjaSizes {
   OjaShape shape;
   bool narrow;  // float32
 };
 
+inline bool oja_narrow(int itemsize) {
+  if (itemsize != 4 && itemsize != 8) throw py::value_error("itemsize must be 4 or 8");
+  return itemsize == 4;
+}
+
 // (columns, components, tracked, block, itemsize)
 inline OjaSizes oja_sizes(const py::tuple& t) {
   const auto d = t[0].cast<std::int64_t>(), k = t[1].cast<std::int64_t>();
   const auto k0 = t[2].cast<std::int64_t>(), block = t[3].cast<std::int64_t>();
-  const auto itemsize = t[4].cast<int>();
-  if (d < 1 || k < 1 || k0 < k || k0 > k + 1 || k0 > d || block < 1) {
-    throw py::value_error("sizes must satisfy 1 <= k <= k0 <= min(k + 1, d) and block >= 1");
+  const bool narrow = oja_narrow(t[4].cast<int>());
+  if (d < 1 || d > kOjaMost || k < 1 || k0 < k || k0 > k + 1 || k0 > d || block < 1 ||
+      block > kOjaMostRows) {
+    throw py::value_error(
+        "sizes must satisfy 1 <= k <= k0 <= min(k + 1, d), d <= 2**31, 1 <= block <= 2**12");
   }
-  if (itemsize != 4 && itemsize != 8) throw py::value_error("itemsize must be 4 or 8");
-  const std::int64_t stride = itemsize == 4 ? oja_stride<float>(d) : oja_stride<double>(d);
-  return {{d, k, k0, stride, block}, itemsize == 4};
+  const std::int64_t stride = narrow ? oja_stride<float>(d) : oja_stride<double>(d);
+  return {{d, k, k0, stride, block}, narrow};
 }
 
 // (growth_limit, c, kappa, center, refresh_gap, refresh_steps)
@@ -50,32 +62,50 @@ inline OjaWeights oja_weights(const py::tuple& t) {
 template <typename T, std::size_t N>
 T* oja_member(const py::tuple& arrays, std::size_t i, const char* name,
               const py::ssize_t (&wanted)[N]) {
-  auto array = arrays[i].cast<py::array>();
+  auto array = given_array(arrays[i], name);
   return write<T>(array, name, wanted).data;
 }
 
-// (directions, mean, open_rows, open_steps, last_row, tracked, counts, sums)
+// (directions, mean, open_rows, open_steps, last_row, tracked, counts, sums). Until the call ends
+// its counts are a copy: they say where the kernels write, and a thread that works on the same
+// state must not move them meanwhile.
 template <typename T>
-OjaState<T> oja_state(const OjaShape& shape, const py::tuple& arrays) {
-  const std::int64_t m8 = oja_rounded(shape.block);
-  const OjaState<T> state{oja_member<T>(arrays, 0, "directions", {shape.tracked, shape.stride}),
-                          oja_member<double>(arrays, 1, "mean", {shape.columns}),
-                          oja_member<T>(arrays, 2, "open_rows", {m8, shape.stride}),
-                          oja_member<double>(arrays, 3, "open_steps", {m8}),
-                          oja_member<T>(arrays, 4, "last_row", {shape.stride}),
-                          oja_member<double>(arrays, 5, "tracked", {kOjaTracks, shape.tracked}),
-                          oja_member<std::int64_t>(arrays, 6, "counts", {kOjaCounts}),
-                          oja_member<double>(arrays, 7, "sums", {kOjaSums})};
-  const std::int64_t open = state.counts[kRowsOpen];
-  if (open < 0 || open >= shape.block) throw py::value_error("open rows must be fewer than block");
-  return state;
-}
+class OjaCall {
+ public:
+  OjaCall(const OjaShape& shape, const py::tuple& arrays) {
+    const std::int64_t m8 = oja_rounded(shape.block);
+    state_ = {oja_member<T>(arrays, 0, "directions", {shape.tracked, shape.stride}),
+              oja_member<double>(arrays, 1, "mean", {shape.columns}),
+              oja_member<T>(arrays, 2, "open_rows", {m8, shape.stride}),
+              oja_member<double>(arrays, 3, "open_steps", {m8}),
+              oja_member<T>(arrays, 4, "last_row", {shape.stride}),
+              oja_member<double>(arrays, 5, "tracked", {kOjaTracks, shape.tracked}),
+              counts_.data(),
+              oja_member<double>(arrays, 7, "sums", {kOjaSums})};
+    std::int64_t* counts = oja_member<std::int64_t>(arrays, 6, "counts", {kOjaCounts});
+    std::copy_n(counts, kOjaCounts, counts_.data());
+    if (counts_[kRowsOpen] < 0 || counts_[kRowsOpen] >= shape.block) {
+      throw py::value_error("open rows must be fewer than block");
+    }
+    given_ = counts;
+  }
+  ~OjaCall() { std::copy_n(counts_.data(), kOjaCounts, given_); }
+  OjaCall(const OjaCall&) = delete;
+  OjaCall& operator=(const OjaCall&) = delete;
+  const OjaState<T>& state() const { return state_; }
+
+ private:
+  OjaState<T> state_{};
+  std::array<std::int64_t, kOjaCounts> counts_{};
+  std::int64_t* given_ = nullptr;
+};
 
 // (rows, gram, steps, sizes)
 template <typename T>
 OjaSlots<T> oja_slots(const OjaShape& shape, const py::tuple& arrays) {
   const std::int64_t m8 = oja_rounded(shape.block);
-  const std::int64_t slots = arrays[3].cast<py::array>().shape(0);
+  const auto sizes = given_array(arrays[3], "sizes");
+  const std::int64_t slots = sizes.ndim() > 0 ? sizes.shape(0) : 0;
   if (slots < 1) throw py::value_error("there must be at least one slot");
   return {oja_member<T>(arrays, 0, "rows", {slots, m8, shape.stride}),
           oja_member<T>(arrays, 1, "gram", {slots, m8, m8}),
@@ -104,7 +134,7 @@ struct OjaReplicates {
 template <typename T>
 OjaReplicates<T> oja_replicate_array(const OjaShape& shape, const py::object& object) {
   if (object.is_none()) return {nullptr, 0};
-  auto array = object.cast<py::array>();
+  auto array = given_array(object, "replicates");
   const auto view = write<T>(array, "replicates",
                              {kAny, oja_rounded(shape.columns), shape.components, kOjaLanes<T>});
   return {view.data, view.shape[0]};

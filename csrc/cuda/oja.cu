@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarp = 32;
-// leaves room for two thread blocks on a multiprocessor of compute capability 8.0 or later
-constexpr std::size_t kIterateBytes = 100 * 1024;
+// with its scratch, two thread blocks fit on a multiprocessor of compute capability 9.0, one on 8.0
+constexpr std::int64_t kIterateBytes = 100 * 1024;
 
 struct BlockTeam {
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
@@ -37,11 +37,22 @@ struct BlockTeam {
   }
 };
 
-// Bytes of one thread block beside its iterate.
+// Bytes of one thread block: its iterate, and what has to lie in shared memory beside it.
+struct Needs {
+  std::int64_t iterate, scratch;
+};
+
 template <typename T>
-std::int64_t scratch_bytes(std::int64_t k, std::int64_t m8) {
-  return static_cast<std::int64_t>(sizeof(double)) * (k * (k + 1) / 2 + 1) +
-         static_cast<std::int64_t>(sizeof(T)) * (k + 1) * m8;
+Needs needs_of(const OjaShape& shape) {
+  const std::int64_t k = shape.components, m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t itemsize = sizeof(T);
+  return {
+      itemsize * k * shape.columns,
+      static_cast<std::int64_t>(sizeof(double)) * (k * (k + 1) / 2 + 1) + itemsize * (k + 1) * m8};
+}
+
+bool in_shared(const Needs& needs, std::int64_t most) {
+  return needs.iterate <= kIterateBytes && needs.scratch + needs.iterate <= most;
 }
 
 // replicates (groups, d8, k, lanes); iterates: device memory of (replicates, k, d), or null when
@@ -87,6 +98,15 @@ void check(cudaError_t status, const char* what) {
   throw std::runtime_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
 }
 
+// Bytes of shared memory that a thread block can have.
+std::int64_t most_shared() {
+  int device = 0, most = 0;
+  check(cudaGetDevice(&device), "current device");
+  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "shared memory");
+  return most;
+}
+
 // Device memory that is given back when it goes out of scope.
 template <typename T>
 class Memory {
@@ -112,8 +132,8 @@ class Memory {
 
 }  // namespace
 
-bool oja_fits_cuda(std::int64_t columns, std::int64_t components, std::int64_t itemsize) {
-  return static_cast<std::size_t>(columns * components * itemsize) <= kIterateBytes;
+bool oja_fits_cuda(const OjaShape& shape, bool narrow) {
+  return in_shared(narrow ? needs_of<float>(shape) : needs_of<double>(shape), most_shared());
 }
 
 template <typename T>
@@ -123,24 +143,20 @@ void oja_replicates_cuda(const OjaShape& shape, const OjaWeights& weights, const
   if (blocks == 0 || groups == 0) return;
   const std::int64_t d = shape.columns, k = shape.components, m8 = (shape.block + 7) / 8 * 8;
   const std::int64_t n = groups * kOjaLanes<T>;
-  const Memory<T> rows(slots.rows, blocks * m8 * shape.stride);
-  const Memory<T> gram(slots.gram, blocks * m8 * m8);
-  const Memory<double> steps(slots.steps, blocks * m8);
-  const Memory<std::int64_t> block_sizes(slots.sizes, blocks * 2);
-  const Memory<T> state(replicates, n * k * ((d + 7) / 8 * 8));
-
-  int device = 0, most = 0;
-  check(cudaGetDevice(&device), "current device");
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "shared memory");
-  const std::int64_t itemsize = sizeof(T), scratch = scratch_bytes<T>(k, m8);
-  const bool shared = oja_fits_cuda(d, k, itemsize) && scratch + itemsize * k * d <= most;
-  const std::int64_t bytes = scratch + (shared ? itemsize * k * d : 0);
+  const Needs needs = needs_of<T>(shape);
+  const std::int64_t most = most_shared();
+  const bool shared = in_shared(needs, most);
+  const std::int64_t bytes = needs.scratch + (shared ? needs.iterate : 0);
   if (bytes > most) {
     throw std::invalid_argument("n_components=" + std::to_string(k) +
                                 " with block_size=" + std::to_string(shape.block) +
                                 " does not fit the device's shared memory; use device='cpu'");
   }
+  const Memory<T> rows(slots.rows, blocks * m8 * shape.stride);
+  const Memory<T> gram(slots.gram, blocks * m8 * m8);
+  const Memory<double> steps(slots.steps, blocks * m8);
+  const Memory<std::int64_t> block_sizes(slots.sizes, blocks * 2);
+  const Memory<T> state(replicates, n * k * ((d + 7) / 8 * 8));
   const Memory<T> iterates(shared ? 0 : n * k * d);
   check(cudaFuncSetAttribute(replicate_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(bytes)),

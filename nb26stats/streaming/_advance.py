@@ -13,7 +13,7 @@ from ._pilot import finish_pilot
 from ._schedule import steps
 from ._state import OPEN, State, aligned, rounded
 
-END, FULL, TOO_LARGE, BAD_STEP = range(4)
+END, FULL, TOO_LARGE, BAD_STEP, TOO_FAR = range(5)
 # multiply-adds of one native call: well below a second, so that an interrupt is answered
 CALL_WORK = 2e9
 # closed blocks kept for the replicates: a part of the replicates' own size, or this many bytes
@@ -60,6 +60,12 @@ def _refuse(state: State, stop: int) -> None:
             f"the step of row {row} (counted from 1) is outside the range of "
             f"{state.settings.dtype}; rescale the columns{narrow}"
         )
+    if stop == TOO_FAR:
+        raise ValueError(
+            f"row {row} (counted from 1) is too large for its step: the step times its squared "
+            f"length leaves the range of {state.settings.dtype}; leave the outlier out or take "
+            f"smaller steps{narrow}"
+        )
 
 
 def _check_whole(state: State) -> None:
@@ -92,12 +98,12 @@ def absorb(
     """
     s = state.settings
     _check_whole(state)
+    state.own()
     at = 0
     if not state.started:
         at = _take_pilot(state, x, n_threads)
     if at == len(x):
         return
-    state.align()
     on_device = device == "cuda" and state.replicates is not None
     slots = _slots(state, (int(state.counts[OPEN]) + len(x) - at) // s.block_size + 1)
     most = max(1, int(CALL_WORK / _row_work(state)))
@@ -125,7 +131,7 @@ def absorb(
                 cuda().oja_replicates(s.sizes, s.weights, slots, blocks, state.replicates, first)
             state.torn = False
         at += taken
-        if stop in (TOO_LARGE, BAD_STEP):
+        if stop not in (END, FULL):
             _refuse(state, stop)
 
 

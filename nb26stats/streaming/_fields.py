@@ -26,6 +26,7 @@ from ._state import (
     WEIGHT,
     WEIGHTED_SQUARES,
     State,
+    check_variance,
 )
 
 GAP_SHARE = 1e-3
@@ -60,8 +61,8 @@ class OjaFields:
 
     def _read(self) -> State:
         check_is_fitted(self)
-        if self._state.started is False and not self._state.sums[SQUARES] > 0:
-            raise ValueError("X has zero variance: its rows are all the same")
+        if not self._state.started:
+            check_variance(self._state)
         tell_few_rows(self._state, stacklevel=5)
         return self._state
 
@@ -217,14 +218,14 @@ class OjaFields:
             raise NotFittedError(
                 f"replicates need more than pilot_size_={s.pilot_size} rows, got {state.n_seen}"
             )
-        threads, device = self._resources()
+        threads, device = self._resources(state)
         _, lanes = current(state, replicates=True, n_threads=threads, device=device)
         assert lanes is not None
         components = self.components_.astype(np.float64)
         replicates = replicates_of(state, lanes).astype(np.float64)
         return components, same_signs(components, replicates)
 
-    def _resources(self) -> tuple[int, str]:
+    def _resources(self, state: State) -> tuple[int, str]:
         raise NotImplementedError
 
     @property

@@ -29,7 +29,7 @@ from ._rows import (
     working,
 )
 from ._settings import Settings, read_settings
-from ._state import SQUARES, new_state
+from ._state import State, check_variance, new_state
 from ._store import dump, load
 from ._table import summary_text
 
@@ -133,7 +133,8 @@ class OjaPCA(
     shuffle rows that are sorted by class or time unless drift is the question. The intervals are
     for the population's directions, not for the PCA of the sample at hand, and assume independent
     rows within ``multiplier_block``. Batch PCA is the more accurate estimate where the data fit in
-    memory; with the default constants the squared error here is about 1.3 times larger.
+    memory; with the default constants the squared error here is about 1.3 times larger. One
+    estimator is for one thread at a time; estimators of their own may run side by side.
 
     The update is Oja's (1982); replicates with random weights follow the online bootstrap of Lunde,
     Sarkar and Ward (2021), here for several components. Step schedule, pilot and block weights are
@@ -210,13 +211,11 @@ class OjaPCA(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _resources(self) -> tuple[int, str]:
+    def _resources(self, state: State) -> tuple[int, str]:
         threads = as_int(self.n_threads, "n_threads", minimum=0, maximum=2**16)
         device = choose_device(self.device)
-        if device == "cuda" and as_choice(self.device, "device", ("auto", "cuda")) == "auto":
-            d, k, _, _, itemsize = self._state.settings.sizes
-            if not cuda().oja_fits(d, k, itemsize):
-                device = "cpu"
+        if device == "cuda" and self.device == "auto" and not cuda().oja_fits(state.settings.sizes):
+            device = "cpu"
         return threads, device
 
     def fit(self, X: Any, y: object = None) -> Self:
@@ -245,6 +244,8 @@ class OjaPCA(
         RuntimeError
             If ``device="cuda"`` cannot be had.
         """
+        # whatever goes wrong below, no half of a fit passes for a whole one
+        self.__dict__.pop("_state", None)
         check_kind(X)
         slab = is_slab_source(X)
         if slab:
@@ -254,20 +255,21 @@ class OjaPCA(
         else:
             X = validate_data(self, X, reset=True, dtype=FLOATS, ensure_all_finite=False)
             missing = as_choice(self.missing, "missing", ("raise", "drop"))
-            check_rows(X, missing, getattr(self, "feature_names_in_", None))
+            check_rows(X, missing, self._names())
             n, dtype = count_complete(X, missing), X.dtype
         unknown = slab and self.missing == "drop"
         settings, start = read_settings(self, self.n_features_in_, dtype, None if unknown else n)
-        self._begin(settings, start, n)
+        _enough(n, settings)
+        state = _begin(settings, start)
         jobs = None if self.n_jobs is None else as_int(self.n_jobs, "n_jobs")
         if jobs == 0:
             raise ValueError("n_jobs=0 must be a positive or negative whole number, or None")
-        threads, self.device_ = self._resources()
-        self._state = run(self._state, X, n_jobs=jobs, n_threads=threads, device=self.device_)
-        self._enough(self._state.n_seen)
-        if not self._state.sums[SQUARES] > 0:
-            raise ValueError("X has zero variance: its rows are all the same")
-        tell_few_rows(self._state, stacklevel=3)
+        threads, self.device_ = self._resources(state)
+        state = run(state, X, n_jobs=jobs, n_threads=threads, device=self.device_)
+        _enough(state.n_seen, settings)
+        check_variance(state)
+        self._state = state
+        tell_few_rows(state, stacklevel=3)
         return self
 
     def partial_fit(self, X: Any, y: object = None, check_input: bool = True) -> Self:
@@ -299,33 +301,24 @@ class OjaPCA(
         if as_bool(check_input, "check_input"):
             check_kind(X)
             X = validate_data(self, X, reset=not begun, dtype=FLOATS, ensure_all_finite=False)
-            missing = as_choice(self.missing, "missing", ("raise", "drop"))
-            check_rows(X, missing, getattr(self, "feature_names_in_", None))
+            # like the other parameters, fixed by the first rows
+            missing = self._state.settings.missing if begun else self.missing
+            check_rows(X, as_choice(missing, "missing", ("raise", "drop")), self._names())
         elif not begun:
             self.n_features_in_ = X.shape[1]
         if not begun:
             settings, start = read_settings(self, X.shape[1], X.dtype, None)
-            self._begin(settings, start, None)
+            self._state = _begin(settings, start)
         state = self._state
-        threads, self.device_ = self._resources()
+        threads, self.device_ = self._resources(state)
         if check_input:
             X, skipped = working(X, state.settings.dtype, state.settings.missing)
             state.n_skipped += skipped
         absorb(state, X, n_threads=threads, device=self.device_)
         return self
 
-    def _begin(self, settings: Settings, start: NDArray[np.float64] | None, n: int | None) -> None:
-        if n is not None:
-            self._enough(n, settings.n_components)
-        state = new_state(settings)
-        if settings.init != "pilot":
-            start_without_pilot(state, start)
-        self._state = state
-
-    def _enough(self, n: int, k: int | None = None) -> None:
-        need = (self._state.settings.n_components if k is None else k) + 1
-        if n < need:
-            raise ValueError(f"n_samples={n} must be at least n_components + 1 = {need}")
+    def _names(self) -> NDArray[Any] | None:
+        return getattr(self, "feature_names_in_", None)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return scores, ``(X - mean_) @ components_.T``.
@@ -350,7 +343,7 @@ class OjaPCA(
         check_is_fitted(self)
         check_kind(X)
         rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
-        check_rows(rows, self.missing, getattr(self, "feature_names_in_", None))
+        check_rows(rows, self.missing, self._names())
         components = self.components_.astype(rows.dtype, copy=False)
         mean = self._state.mean
         out = np.empty((len(rows), len(components)), rows.dtype)
@@ -441,5 +434,18 @@ class OjaPCA(
         """
         est = cls()
         load(est, state)
-        _, est.device_ = est._resources()
+        _, est.device_ = est._resources(est._state)
         return est
+
+
+def _begin(settings: Settings, start: NDArray[np.float64] | None) -> State:
+    state = new_state(settings)
+    if settings.init != "pilot":
+        start_without_pilot(state, start)
+    return state
+
+
+def _enough(n: int, settings: Settings) -> None:
+    need = settings.n_components + 1
+    if n < need:
+        raise ValueError(f"n_samples={n} must be at least n_components + 1 = {need}")

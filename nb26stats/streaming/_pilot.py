@@ -17,8 +17,8 @@ from ._schedule import begin
 from ._state import (
     EPOCH,
     EPOCH_SQUARES,
-    SQUARES,
     State,
+    check_variance,
     fill_spare,
     lanes_to_replicates,
     put_replicate,
@@ -119,8 +119,7 @@ def finish_pilot(state: State, n_threads: int) -> None:
     """Turn a full pilot into the start of the estimate, of the replicates and of the schedule."""
     s = state.settings
     assert state.pilot is not None
-    if not state.sums[SQUARES] > 0:
-        raise ValueError("X has zero variance: its first rows are all the same")
+    check_variance(state)
     rows = state.pilot.astype(np.float64, copy=False)
     directions, values = pilot_directions(rows, s.n_tracked)
     state.directions[:, : s.n_features] = directions

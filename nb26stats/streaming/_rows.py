@@ -95,13 +95,13 @@ def check_rows(
 
 
 def working(x: NDArray[Any], dtype: str, missing: str) -> tuple[NDArray[Any], int]:
-    """Return rows C-contiguous in the working dtype, and how many rows with NaN were left out."""
+    """Return rows as native code takes them, and how many rows with NaN were left out."""
     n = len(x)
     if missing == "drop" and x.dtype.kind == "f":
         keep = ~np.isnan(x).any(axis=1)
         if not keep.all():
             x = x[keep]
-    return np.ascontiguousarray(x, dtype=dtype), n - len(x)
+    return np.require(x, dtype, ["C_CONTIGUOUS", "ALIGNED"]), n - len(x)
 
 
 def count_complete(x: NDArray[Any], missing: str) -> int:

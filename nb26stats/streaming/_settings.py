@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MULTIPLIERS = ("double", "exponential")
 SCHEDULES = ("auto", "theory", "decay", "constant")
 MOST = 2**62  # whole numbers that native code counts with
+MOST_PILOT = 2**31
+MOST_BLOCK = 2**12  # a block needs memory for the square of this
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def read_settings(
     block = as_int(est.multiplier_block, "multiplier_block", minimum=1, maximum=MOST)
     pilot_size = None
     if est.pilot_size is not None:
-        pilot_size = as_int(est.pilot_size, "pilot_size", minimum=4 * (k + 1))
+        pilot_size = as_int(est.pilot_size, "pilot_size", minimum=4 * (k + 1), maximum=MOST_PILOT)
 
     rate = est.learning_rate if callable(est.learning_rate) else None
     schedule = "callable" if rate else as_choice(est.learning_rate, "learning_rate", SCHEDULES)
@@ -139,6 +141,11 @@ def read_settings(
 
     if pilot_size is None:
         pilot_size = max(50, 10 * (k + 1), min(n_features, 200), 20 * block if block > 1 else 0)
+        if pilot_size > MOST_PILOT:
+            raise ValueError(
+                f"multiplier_block={block} asks for a pilot of {pilot_size} rows; take a shorter "
+                "block, or give pilot_size"
+            )
     narrow = dtype == np.float32
     limit = positive["growth_limit"]
     settings = Settings(
@@ -158,7 +165,7 @@ def read_settings(
         center=as_bool(est.center, "center"),
         init=init,
         pilot_size=pilot_size if init == "pilot" else 0,
-        block_size=as_int(est.block_size, "block_size", minimum=1, maximum=2**16),
+        block_size=as_int(est.block_size, "block_size", minimum=1, maximum=MOST_BLOCK),
         growth_limit=(1.0 if narrow else 4.0) if limit is None else limit,
         multiplier=as_choice(est.multiplier, "multiplier", MULTIPLIERS),
         multiplier_block=block,

@@ -103,8 +103,15 @@ class State:
             part = own
         return State(**copied, replicates=part)
 
-    def align(self) -> None:
-        """Move replicates to a cache line if a pickle put them elsewhere."""
+    def own(self) -> None:
+        """Copy arrays that another process has sent read-only or at an address of no use.
+
+        Vector loads like replicates to start on a cache line.
+        """
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray) and not value.flags.carray:
+                setattr(self, f.name, np.array(value))
         if self.replicates is not None and self.replicates.ctypes.data % 64:
             own = aligned(self.replicates.shape, self.replicates.dtype)
             own[...] = self.replicates
@@ -142,6 +149,15 @@ def new_state(settings: Settings) -> State:
         pilot=np.empty((s.pilot_size, s.n_features), dtype) if s.pilot_size else None,
         pilot_values=np.full(s.n_tracked, np.nan),
     )
+
+
+def check_variance(state: State) -> None:
+    """Raise ValueError when the rows seen are all the same."""
+    if not state.sums[SQUARES] > 0:
+        raise ValueError(
+            "X has zero variance: its rows are all the same, or differ so little that their "
+            f"squares vanish in {state.settings.dtype}"
+        )
 
 
 def lanes_to_replicates(lanes: NDArray[Any], n_bootstrap: int, n_features: int) -> NDArray[Any]:

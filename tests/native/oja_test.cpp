@@ -1,13 +1,19 @@
 // The Oja kernels: the CPU's lanes, tiles and blocks against a plain row loop, and against the body
-// that the device runs, here with a team of one thread.
+// that the device runs, here with a team of one thread and with one of several, which also lets
+// ThreadSanitizer look for steps that the team does not keep apart.
 #include "cpu/oja.cpp"
 
+#include <pthread.h>
+
+#include <array>
 #include <cmath>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "check.hpp"
+#include "cpu/oja_double.cpp"
+#include "cpu/oja_float.cpp"
 #include "cpu/threads.cpp"
 
 namespace {
@@ -29,6 +35,52 @@ struct Alone {
   template <typename T>
   T warp_sum(T value) const {
     return value;
+  }
+};
+
+// A barrier for n threads.
+class Gate {
+ public:
+  explicit Gate(unsigned n) { pthread_barrier_init(&gate_, nullptr, n); }
+  ~Gate() { pthread_barrier_destroy(&gate_); }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+  void wait() { pthread_barrier_wait(&gate_); }
+
+ private:
+  pthread_barrier_t gate_;
+};
+
+// Two warps of four threads and what they share.
+struct Warps {
+  static constexpr int kLanes = 4, kWarps = 2;
+  Gate all{kLanes * kWarps};
+  std::array<Gate, kWarps> warps{Gate{kLanes}, Gate{kLanes}};
+  std::array<double, kLanes * kWarps> values{};
+};
+
+// One of their threads.
+struct Member {
+  Warps* shared;
+  int place;
+  int rank() const { return place; }
+  int size() const { return Warps::kLanes * Warps::kWarps; }
+  int lane() const { return place % Warps::kLanes; }
+  int lanes() const { return Warps::kLanes; }
+  int warp() const { return place / Warps::kLanes; }
+  int warps() const { return Warps::kWarps; }
+  void sync() const { shared->all.wait(); }
+  void warp_sync() const { shared->warps[static_cast<std::size_t>(warp())].wait(); }
+  template <typename T>
+  T warp_sum(T value) const {
+    shared->values[static_cast<std::size_t>(place)] = static_cast<double>(value);
+    warp_sync();
+    double sum = 0.0;
+    for (int i = 0; i < Warps::kLanes; ++i) {
+      sum += shared->values[static_cast<std::size_t>(warp() * Warps::kLanes + i)];
+    }
+    warp_sync();
+    return static_cast<T>(sum);
   }
 };
 
@@ -112,22 +164,42 @@ struct Stream {
   }
 };
 
-// One replicate by the device's body.
+// One replicate by the device's body, as one member of a team.
+template <typename T, typename Team>
+void as_member(const Team& team, Stream<T>& s, std::int64_t b, std::int64_t blocks, T* w,
+               const nb26::OjaTeamScratch<T>& scratch) {
+  const std::int64_t m8 = up(s.shape.block);
+  const auto slots = s.slots();
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    nb26::oja_team_block<T>(team, s.shape, s.weights, static_cast<std::uint64_t>(b),
+                            slots.sizes[2 * i], slots.sizes[2 * i + 1],
+                            slots.rows + i * m8 * s.shape.stride, slots.gram + i * m8 * m8,
+                            slots.steps + i * m8, w, scratch);
+    team.sync();
+  }
+}
+
+// The same by a whole team: one thread, or several.
 template <typename T>
-std::vector<T> by_team(Stream<T>& s, std::int64_t b, std::int64_t blocks, std::vector<T> w) {
+std::vector<T> by_team(Stream<T>& s, std::int64_t b, std::int64_t blocks, std::vector<T> w,
+                       bool several = false) {
   const std::int64_t k = s.shape.components, m8 = up(s.shape.block);
   std::vector<T> projections(static_cast<std::size_t>(k * m8)),
       weights(static_cast<std::size_t>(m8));
   std::vector<double> factor(static_cast<std::size_t>(k * (k + 1) / 2)), worst(1);
   const nb26::OjaTeamScratch<T> scratch{projections.data(), weights.data(), factor.data(),
                                         worst.data()};
-  const auto slots = s.slots();
-  for (std::int64_t i = 0; i < blocks; ++i) {
-    nb26::oja_team_block<T>(Alone{}, s.shape, s.weights, static_cast<std::uint64_t>(b),
-                            slots.sizes[2 * i], slots.sizes[2 * i + 1],
-                            slots.rows + i * m8 * s.shape.stride, slots.gram + i * m8 * m8,
-                            slots.steps + i * m8, w.data(), scratch);
+  if (!several) {
+    as_member<T>(Alone{}, s, b, blocks, w.data(), scratch);
+    return w;
   }
+  Warps shared;
+  std::vector<std::thread> threads;
+  for (int place = 0; place < Warps::kLanes * Warps::kWarps; ++place) {
+    threads.emplace_back(
+        [&, place] { as_member<T>(Member{&shared, place}, s, b, blocks, w.data(), scratch); });
+  }
+  for (std::thread& thread : threads) thread.join();
   return w;
 }
 
@@ -200,6 +272,19 @@ void check_agreement(std::int64_t d, std::int64_t k, std::int64_t block, OjaMult
     before = s.replicates;
   }
   nb26::isa_force(nb26::isa_supported());
+}
+
+template <typename T>
+void check_team(std::int64_t d, std::int64_t k) {
+  Stream<T> s(d, k, 16, 60, 1, OjaMultiplier::kDouble);
+  const std::int64_t blocks = s.take(0, 60);
+  CHECK(blocks > 1);
+  std::vector<T> start(static_cast<std::size_t>(k * d));
+  for (std::int64_t j = 0; j < k; ++j) start[static_cast<std::size_t>(j * d + j)] = T(1);
+  const auto one = by_team<T>(s, 0, blocks, start), all = by_team<T>(s, 0, blocks, start, true);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    CHECK(std::abs(one[i] - all[i]) < (sizeof(T) == 8 ? 1e-13 : 1e-5));
+  }
 }
 
 template <typename T>
@@ -280,6 +365,8 @@ int main() {
   check_agreement<double>(1, 1, 8, OjaMultiplier::kExponential);
   check_agreement<float>(13, 3, 16, OjaMultiplier::kDouble);
   check_agreement<float>(70, 7, 20, OjaMultiplier::kExponential);
+  check_team<double>(13, 3);
+  check_team<float>(9, 5);
   check_chunks<double>();
   check_chunks<float>();
   check_threads<double>();

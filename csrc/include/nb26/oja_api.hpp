@@ -16,6 +16,7 @@ enum class OjaStop : int {
   kFull = 1,      // no free slot for another closed block
   kTooLarge = 2,  // the next row's squared length overflows the number type; it was not absorbed
   kBadStep = 3,   // the next row's step is zero or overflows the number type; it was not absorbed
+  kTooFar = 4,    // the next row would stretch an iterate beyond the number type; not absorbed
 };
 
 // Random weights as a pure function of (seed, replicate, row).
@@ -139,7 +140,7 @@ void oja_replicates_cuda(const OjaShape&, const OjaWeights&, const OjaSlots<T>&,
                          std::int64_t blocks, T* replicates, std::int64_t groups,
                          std::int64_t first);
 
-// Whether a replicate of this size stays in shared memory on the device.
-bool oja_fits_cuda(std::int64_t columns, std::int64_t components, std::int64_t itemsize);
+// Whether replicates of this shape stay in the device's shared memory; narrow: float.
+bool oja_fits_cuda(const OjaShape&, bool narrow);
 
 }  // namespace nb26

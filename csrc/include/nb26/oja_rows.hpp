@@ -100,11 +100,19 @@ NB26_HD bool oja_holds(double value) {
   return value <= static_cast<double>(std::numeric_limits<T>::max());
 }
 
-// gram[j][l] for j < l of the m rows; zeros elsewhere.
+// Most that one row may stretch an iterate. Its entries grow by no more than this, by the weight
+// (exponential ones stay below 37) and by what the open block holds already; in double their
+// squares are summed as well, in float they are summed as doubles.
+template <typename T>
+inline constexpr double kOjaMostGrowth = sizeof(T) == 4 ? 1e34 : 1e148;
+
+// gram[j][l] for j < l of the m rows; zeros in the rest of the rows and columns that are looked at,
+// m rounded up to 8.
 template <int Isa, typename T>
 NB26_HD void oja_gram_body(const T* rows, std::int64_t stride, std::int64_t padded, std::int64_t m,
                            std::int64_t m8, T* gram) {
-  std::fill(gram, gram + m8 * m8, T(0));
+  const std::int64_t used = (m + 7) / 8 * 8;
+  for (std::int64_t j = 0; j < used; ++j) std::fill(gram + j * m8, gram + j * m8 + used, T(0));
   for (std::int64_t j = 0; j + 1 < m; ++j) {
     oja_all_dots<kOjaFused<Isa>, T>(rows + j * stride, rows + (j + 1) * stride, stride, padded,
                                     m - 1 - j, gram + j * m8 + j + 1);
@@ -199,29 +207,6 @@ NB26_HD void oja_track_row(const OjaShape& shape, const OjaState<T>& state, cons
   std::copy(y, y + padded, state.last_row);
 }
 
-NB26_HD void oja_refresh_body(const OjaShape& shape, const OjaRule& rule, double* tracked,
-                              std::int64_t* counts, double* sums) {
-  const std::int64_t k = shape.components, k0 = shape.tracked;
-  double* epoch = tracked + kEpochSquares * k0;
-  const double rows = static_cast<double>(counts[kEpochRows]);
-  const double t = static_cast<double>(counts[kRowsSeen]);
-  const double trace = sums[kSquares] / t;
-  if (rule.refresh_gap) {
-    const double last = epoch[k - 1] / rows;
-    const double gap = k0 > k ? last - epoch[k] / rows : last;
-    const double least = std::max(1e-3 * last, 1e-8 * trace);
-    sums[kGap] = std::max(gap, least);
-    sums[kGapAtFloor] = gap < least ? 1.0 : 0.0;
-  }
-  if (rule.refresh_steps) {
-    sums[kStepScale] = rule.c / sums[kGap];
-    sums[kStepOffset] = std::max(0.0, sums[kStepScale] * trace / rule.kappa - t);
-  }
-  for (std::int64_t j = 0; j < k0; ++j) epoch[j] = 0.0;
-  counts[kEpochRows] = 0;
-  counts[kNextRefresh] = 2 * counts[kRowsSeen];
-}
-
 template <typename T>
 NB26_HD OjaProgress oja_center_body(const OjaShape& shape, const OjaRule& rule,
                                     const OjaState<T>& state, const T* x, std::int64_t n, T* out) {
@@ -258,6 +243,7 @@ NB26_HD OjaPause oja_rows_body(const OjaShape& shape, const OjaRule& rule, const
     if (!oja_holds<T>(step) || !(static_cast<T>(step) > T(0))) {
       return {i, OjaStop::kBadStep, false};
     }
+    if (!(step * square <= kOjaMostGrowth<T>)) return {i, OjaStop::kTooFar, false};
     T* y = state.open_rows + state.counts[kRowsOpen] * shape.stride;
     oja_center_row(x + i * d, state.mean, d, scale, 1.0 / t, rule.center, y);
     state.open_steps[state.counts[kRowsOpen]] = step;
