@@ -304,6 +304,7 @@ BAD_SERIES = {
     "ragged": (series(data=[[1], [1, 2]]), "ragged"),
     "empty": (series(data=[]), "is empty"),
     "no channels": (series(data=np.empty((3, 0))), "is empty"),
+    "too many dimensions": (series(data=np.zeros((1,) * 33)), "33 dimensions"),
     "R's NA": (series(data=np.array([-2147483648, 1])), "NA_integer_"),
     "unequal lists": ({"a": [1, 2], "b": [1]}, "different lengths"),
     "None column": ({"a": None}, "must not be None"),
@@ -345,6 +346,23 @@ def test_result_objects_go_through_to_frame() -> None:
         convert_results({"fit": Bare(1.0)}, store_counts=False)
     with pytest.raises(TypeError, match="gave a list"):
         convert_results({"fit": Wrong()}, store_counts=False)
+
+
+def test_a_table_of_as_many_columns_as_hdf5_holds(tmp_path: Path) -> None:
+    wide = pd.DataFrame(np.zeros((1, 4001)), columns=[f"c{i}" for i in range(4001)])
+    with pytest.raises(ValueError, match="has 4001 columns and NWB tables hold 4000"):
+        convert_results({"wide": wide}, store_counts=False)
+    (item,) = convert_results({"wide": wide.iloc[:, 1:]}, store_counts=False)
+    names = [c.name for c in item.columns]  # type: ignore[union-attr]
+    with h5py.File(tmp_path / "names.h5", "w") as file:
+        file.attrs["colnames"] = names
+        assert file.attrs["colnames"].tolist() == names
+
+
+def test_masked_samples_are_stored_as_nan() -> None:
+    data = np.ma.array([1, 2, 3], mask=[0, 1, 0])
+    (item,) = convert_results({"trace": series(data=data)}, store_counts=False)
+    np.testing.assert_array_equal(item.data, [1.0, np.nan, 3.0])  # type: ignore[union-attr]
 
 
 def test_sizes_are_close_to_what_is_written(tmp_path: Path) -> None:

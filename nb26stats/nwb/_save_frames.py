@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_MOST_COLUMNS = 4000
+"""The names of a table's columns are one HDF5 attribute, which holds 64 kB."""
+
+
 def frame_columns(frame: pd.DataFrame, where: str) -> tuple[Column, ...]:
     """Return the columns to store for a frame; a named index comes first.
 
@@ -34,13 +38,19 @@ def frame_columns(frame: pd.DataFrame, where: str) -> tuple[Column, ...]:
     Raises
     ------
     ValueError
-        If there are no rows or no columns, or a column cannot be stored; names the column.
+        If there are no rows, no columns or too many, or a column cannot be stored; names the
+        column.
     """
     if not len(frame):
         raise ValueError(f"{where} has no rows; NWB tables need at least one")
     parts = [*_index_levels(frame), *((c, frame.iloc[:, i]) for i, c in enumerate(frame.columns))]
     if not parts:
         raise ValueError(f"{where} has no columns and no named index, so there is nothing to store")
+    if len(parts) > _MOST_COLUMNS:
+        raise ValueError(
+            f"{where} has {len(parts)} columns and NWB tables hold {_MOST_COLUMNS}; give one row "
+            "per value (DataFrame.melt), or a time series dict(data=array, ...)"
+        )
     described = _descriptions(frame)
     columns: list[Column] = []
     seen: set[str] = set()

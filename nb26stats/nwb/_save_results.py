@@ -16,6 +16,7 @@ from ._counts_result import SpikeCounts
 from ._save_frames import frame_columns
 from ._save_items import Item, Series, Table, check_name, encodable
 
+_MOST_DIMENSIONS = 32  # of HDF5
 _SERIES_KEYS = ("data", "rate", "timestamps", "starting_time", "unit")
 
 
@@ -134,6 +135,10 @@ def _data(value: Any, where: str) -> NDArray[Any]:
         raise ValueError(
             f"{where} is ragged; give an array with time along its first axis"
         ) from err
+    if np.ma.is_masked(value) and data.dtype.kind in "biuf":
+        data = np.ma.filled(np.ma.asarray(value).astype(np.float64), np.nan)
+    if data.ndim > _MOST_DIMENSIONS:
+        raise ValueError(f"{where} has {data.ndim} dimensions and HDF5 holds {_MOST_DIMENSIONS}")
     if data.dtype.kind not in "biuf" or data.dtype.itemsize > 8:
         raise ValueError(f"{where} must hold real numbers or bool, got {data.dtype} values")
     if not data.size:
