@@ -457,6 +457,19 @@ def test_links_and_relative_paths(tmp_path, monkeypatch):
             monkeypatch.chdir(inside)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert len(nbn.trials("~/x.nwb")) == 3
+    path.rename(inside / "~x.nwb")
+    monkeypatch.chdir(inside)
+    assert len(nbn.trials("~x.nwb")) == 3
+
+
+def test_a_folder_that_is_gone(tmp_path, monkeypatch):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(FileNotFoundError, match="current folder does not exist any more"):
+        nbn.open("x.nwb")
+    assert len(nbn.trials(datasets.path(ALM))) > 0
 
 
 # ---- cost ----------------------------------------------------------------------------------------

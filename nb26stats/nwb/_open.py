@@ -52,7 +52,13 @@ def local_path(path: Any) -> Path:
             "itself first (`dandi download URL`, or the download button of the archive) and give "
             "the path of that copy"
         )
-    target = Path(text).expanduser()
+    target = with_home(text)
+    try:
+        target = target.absolute()
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"No file at {text[:200]}: the current folder does not exist any more"
+        ) from None
     try:
         found = target.exists()
     except OSError as err:
@@ -66,8 +72,17 @@ def local_path(path: Any) -> Path:
                 f"; it is a link to {os.readlink(target)}, which is missing "
                 "(in a DataLad folder: `datalad get`) or leads back to itself"
             )
-        raise FileNotFoundError(f"No file at {target.absolute()}{hint}")
-    return target.absolute()
+        raise FileNotFoundError(f"No file at {target}{hint}")
+    return target
+
+
+def with_home(path: str | os.PathLike[str]) -> Path:
+    """Return the path with a leading ``~`` or ``~user`` put in full, where there is that user."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        # a file may be called '~notes.nwb'
+        return Path(path)
 
 
 def storage_of(path: Path) -> str:

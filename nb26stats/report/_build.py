@@ -231,7 +231,9 @@ def _one(name: str, context: Context, *, strict: bool) -> Section:
 
 def check_target(path: str | os.PathLike[str], source: Path | None, *, overwrite: bool) -> Path:
     """Return where to write, links followed, or raise before anything is computed."""
-    target = Path(os.path.realpath(Path(path).expanduser()))
+    from nb26stats.nwb._open import with_home
+
+    target = Path(os.path.realpath(with_home(path)))
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name the file to write")
     if not target.parent.is_dir():
