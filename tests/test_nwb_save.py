@@ -688,3 +688,11 @@ def test_counts_that_are_rates_or_empty(tmp_path: Path) -> None:
     none = dataclasses.replace(rates, counts={k: v[:0] for k, v in rates.counts.items()})
     with pytest.raises(ValueError, match="no counts in area 'adn'"):
         save_results(source, {"r": none}, out=tmp_path / "x.nwb", store_counts=True)
+
+
+def test_a_name_that_starts_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = copied(SMALL, tmp_path)
+    out = save_results(source, {"a": table()}, out="~nobody of that name.nwb")
+    assert out == tmp_path / "~nobody of that name.nwb"
+    assert out.is_file()

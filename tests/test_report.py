@@ -166,14 +166,14 @@ def test_the_summary_box_has_five_lines() -> None:
             "Contents",
             "Activity",
             "Behaviour",
-            "Not said",
+            "Limits",
         ]
     lines = dict(shipped(THALAMUS).lines)
     assert "Mus musculus, subject anm00239123, recorded 2017-06-27" in lines["File"]
     assert lines["Contents"] == "The file has 412 trials and 4 units in 1 area."
     assert lines["Activity"].startswith("Thalamus (4 units): the largest change is from a mean of")
     assert lines["Behaviour"] == "71.3 % of 202 trials correct."
-    assert "3 warnings" in lines["Not said"]
+    assert "3 warnings" in lines["Limits"]
     assert shipped(THALAMUS).summary().splitlines()[0] == shipped(THALAMUS).title
 
 
@@ -432,7 +432,7 @@ def test_default_alignments(tmp_path: Path) -> None:
 def test_missing_parts_are_one_sentence_each(tmp_path: Path) -> None:
     result = make(nwb_files.without_units(tmp_path / "u.nwb"))
     assert "no units table" in section_text(result, "units")
-    assert "No units, so no firing rates." in dict(result.lines)["Not said"]
+    assert "No units, so no firing rates." in dict(result.lines)["Limits"]
     result = make(nwb_files.one_unit(tmp_path / "o.nwb"))
     assert "Components need two or more units" in section_text(result, "components")
     assert "fit none of the behaviour conventions" in section_text(result, "behavior")
@@ -560,7 +560,7 @@ def test_sides_that_contradict_the_rewards_are_said(tmp_path: Path) -> None:
     result = make(path)
     assert "agree with the rewards on" in section_text(result, "behavior")
     assert not {"accuracy", "psychometric"} & set(result.numbers)
-    assert "No behaviour was read." in dict(result.lines)["Not said"]
+    assert "No behaviour was read." in dict(result.lines)["Limits"]
 
 
 def test_a_column_on_an_unclear_clock_needs_to_be_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._open import local_path, storage_of
+from ._open import local_path, storage_of, with_home
 from ._save_disk import free_bytes, full_error
 from ._session import Session, _is_nwbfile
 
@@ -175,7 +175,7 @@ def _out_path(out: Any) -> Path:
         raise ValueError(f"out={text!r} cannot be used: not a name this system can hold") from None
     if text.endswith(("/", os.sep)):
         raise ValueError(f"out={text!r} is a folder; give the name of a file in it")
-    return Path(os.path.abspath(Path(text).expanduser()))
+    return Path(os.path.abspath(with_home(text)))
 
 
 def _stem(source: Path) -> str:

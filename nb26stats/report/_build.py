@@ -68,7 +68,7 @@ class Report(Result):
     >>> result.save("phy.html").name
     'phy.html'
     >>> [label for label, _ in result.lines]
-    ['File', 'Contents', 'Activity', 'Behaviour', 'Not said']
+    ['File', 'Contents', 'Activity', 'Behaviour', 'Limits']
     """
 
     title: str

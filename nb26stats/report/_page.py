@@ -142,7 +142,7 @@ def summary_lines(sections: Sequence[Section]) -> list[tuple[str, str]]:
     boxes = sum(isinstance(part, Warn) for s in sections for part in s.parts)
     if boxes:
         gaps = f"{gaps} {plural(boxes, 'warning')}, in the amber boxes below.".strip()
-    lines.append(("Not said", gaps or "Every part of the report could be made."))
+    lines.append(("Limits", gaps or "Every part of the report could be made."))
     return lines
 
 

@@ -35,8 +35,8 @@ def section(context: Context) -> Section:
         if (side == word).any()
     )
     out.say(
-        f"Convention: {attrs['convention']}. Choices of {plural(len(table), 'trial')}: "
-        f"{cut(counts, 200)}. {_agreement(attrs)}"
+        f"The columns are those of the '{attrs['convention']}' convention. "
+        f"Choices of {plural(len(table), 'trial')}: {cut(counts, 200)}. {_agreement(attrs)}"
     )
     # which clock the times are on matters to the figures before this one, not here
     doubts = context.warnings.get("behavior", [])
