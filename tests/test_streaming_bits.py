@@ -38,6 +38,9 @@ def data(n: int = 400, d: int = 13, dtype: Any = np.float64) -> np.ndarray:
     return (rng.normal(size=(n, d)) * np.r_[3, 2, np.ones(d - 2)] + 2).astype(dtype)
 
 
+PLAIN_NUMBERS = ("state_constant_step", "state_n_skipped", "setting_seed")
+
+
 def estimator(**kw: Any) -> OjaPCA:
     return OjaPCA(**{"n_components": 2, "n_bootstrap": 19, "random_state": 3, **kw})
 
@@ -141,6 +144,32 @@ def test_state_refusals() -> None:
         OjaPCA.from_state({})
     with pytest.raises(Exception, match="not fitted"):
         estimator().get_state()
+    with pytest.raises(TypeError, match="state must be what get_state returned, got list"):
+        OjaPCA.from_state([state])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("at", [20, 190])
+def test_damaged_states(at: int) -> None:
+    state = estimator().partial_fit(data()[:at]).get_state()
+    wrong = [None, "x", -1, 2**62, np.zeros(0), np.zeros((3, 3, 3)), [1, 2], {}]
+    needed = [k for k in state if k.startswith("state_") and k != "state_told_few"]
+    needed += [
+        f"setting_{n}"
+        for n in ("n_features", "n_bootstrap", "dtype", "seed", "block_size", "schedule")
+    ]
+    for name in sorted(set(needed) & set(state)):
+        for value in wrong:
+            if isinstance(value, int) and name in PLAIN_NUMBERS:
+                continue
+            with pytest.raises(ValueError, match="state is incomplete or damaged"):
+                OjaPCA.from_state({**state, name: value})
+        if name != "state_pilot":  # without one it is a state after its pilot
+            with pytest.raises(ValueError, match="state is incomplete or damaged"):
+                OjaPCA.from_state({k: v for k, v in state.items() if k != name})
+    counts = state["state_counts"].copy()
+    counts[1] = 64
+    with pytest.raises(ValueError, match="open rows must be fewer than block"):
+        OjaPCA.from_state({**state, "state_counts": counts})
 
 
 def test_threads() -> None:

@@ -237,8 +237,8 @@ class OjaPCA(
         Raises
         ------
         ValueError
-            For fewer than k + 1 rows, values that are not finite, data without variance, or a
-            parameter out of range.
+            For fewer than k + 1 rows, values that are not finite or too large for the number type,
+            data without variance, or a parameter out of range.
         TypeError
             For a parameter or data of the wrong kind.
         RuntimeError
@@ -430,7 +430,7 @@ class OjaPCA(
         Raises
         ------
         ValueError
-            If the state is of another version.
+            If the state is of another version, incomplete or damaged.
         """
         est = cls()
         load(est, state)

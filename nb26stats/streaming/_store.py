@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._check import as_choice, as_int
+from nb26stats._dispatch import core
 
 from ._pilot import replicates_of
-from ._settings import Settings
+from ._settings import MULTIPLIERS, SCHEDULES, Settings
 from ._state import VERSION, fill_spare, new_state, put_replicate
 
 if TYPE_CHECKING:
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 _TRIMMED = ("directions", "open_rows", "last_row")  # stored without the padding of their rows
 _PLAIN = ("mean", "open_steps", "tracked", "counts", "sums", "pilot_values")
-_SCALARS = ("constant_step", "n_skipped", "told_few")
+_SCALARS = {"constant_step": float, "n_skipped": int, "told_few": bool}
 
 
 def _put(out: dict[str, Any], prefix: str, values: Mapping[str, Any]) -> None:
@@ -69,12 +73,49 @@ def _plain(value: Any) -> Any:
     return value.decode("utf-8") if isinstance(value, bytes) else value
 
 
+def _settings(known: Mapping[str, Any]) -> Settings:
+    kinds: dict[str, Any] = {"int": int, "float": (int, float), "bool": bool, "str": str}
+    values: dict[str, Any] = {}
+    for f in dataclasses.fields(Settings):
+        value = values[f.name] = known.get(f.name)
+        kind, _, rest = str(f.type).partition(" ")
+        if f.name == "rate" or (value is None and rest == "| None"):
+            continue
+        if not isinstance(value, kinds[kind]) or (kind == "int" and value is True):
+            raise ValueError(f"setting_{f.name} must be {f.type}, got {value!r}")
+    as_int(values["n_bootstrap"], "setting_n_bootstrap", minimum=0)
+    as_choice(values["dtype"], "setting_dtype", ("float32", "float64"))
+    as_choice(values["schedule"], "setting_schedule", SCHEDULES)
+    as_choice(values["init"], "setting_init", ("pilot", "random", "array"))
+    as_choice(values["multiplier"], "setting_multiplier", MULTIPLIERS)
+    return Settings(**values)
+
+
+def _fill(into: NDArray[Any], held: Mapping[str, Any], name: str) -> None:
+    value = np.asarray(held[name])
+    if value.shape != into.shape or value.dtype.kind not in "iuf":
+        raise ValueError(
+            f"state_{name} must hold numbers in shape {into.shape}, got {value.dtype} in "
+            f"{value.shape}"
+        )
+    into[...] = value
+
+
 def load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     """Put the state of ``dump`` into an estimator."""
+    if not isinstance(stored, Mapping):
+        raise TypeError(f"state must be what get_state returned, got {type(stored).__name__}")
     version = _plain(stored["version"]) if "version" in stored else None
     if version != VERSION:
         raise ValueError(f"state has version {version!r}, this nb26stats reads {VERSION}")
+    try:
+        _load(est, stored)
+    except (LookupError, TypeError, ValueError, RuntimeError, MemoryError) as err:
+        what = f"it lacks {err}" if isinstance(err, KeyError) else err
+        raise ValueError(f"state is incomplete or damaged: {what}") from err
 
+
+def _load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     def part(prefix: str) -> dict[str, Any]:
         return {
             name.removeprefix(prefix): _plain(stored[name])
@@ -83,26 +124,30 @@ def load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
         }
 
     est.set_params(**part("param_"))
-    known = part("setting_")
-    fields: dict[str, Any] = {f.name: known.get(f.name) for f in dataclasses.fields(Settings)}
-    settings = Settings(**fields)
+    settings = _settings(part("setting_"))
     state = new_state(settings)
     held = part("state_")
     d = settings.n_features
     for name in _PLAIN:
-        getattr(state, name)[...] = held[name]
-    state.directions[:, :d] = held["directions"]
-    state.open_rows[:, :d] = held["open_rows"]
-    state.last_row[:d] = held["last_row"]
-    for name in _SCALARS:
-        setattr(state, name, held[name])
-    if "pilot" in held:
-        assert state.pilot is not None
-        state.pilot[: state.n_seen] = held["pilot"]
+        _fill(getattr(state, name), held, name)
+    _fill(state.directions[:, :d], held, "directions")
+    _fill(state.open_rows[:, :d], held, "open_rows")
+    _fill(state.last_row[:d], held, "last_row")
+    for name, kind in _SCALARS.items():
+        setattr(state, name, kind(held[name]))
+    # calls without rows, for the checks that native code makes
+    none = np.empty((0, d), settings.dtype)
+    core().oja_center(settings.sizes, settings.rule, state.arrays, none, none)
+    core().oja_multipliers(settings.weights, 0, 0, 1, 0)
+    if "pilot" in held and state.pilot is not None:
+        _fill(state.pilot[: state.n_seen], held, "pilot")
     else:
         state.pilot = None
     if state.replicates is not None:
-        for b, rows in enumerate(np.asarray(held["replicates"])):
+        shape = (settings.n_bootstrap, settings.n_components, d)
+        replicates = np.empty(shape, settings.dtype)
+        _fill(replicates, held, "replicates")
+        for b, rows in enumerate(replicates):
             put_replicate(state.replicates, b, rows)
         fill_spare(state.replicates, settings.n_bootstrap)
     est._state = state
