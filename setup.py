@@ -230,6 +230,8 @@ setup(
         "nb26stats.r": ["*.R"],
         "nb26stats.data": ["*.nwb", "*.csv.gz", "*.md", "*.txt"],
     },
+    # what save_results writes beside a file unless told otherwise
+    exclude_package_data={"nb26stats.data": ["*_nb26stats.nwb"]},
     ext_modules=[CORE],
     cmdclass={"build_ext": BuildExt},
 )
