@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING
 
 from ._check import as_int
-
-if TYPE_CHECKING:
-    import numpy as np
 
 
 def as_seed(random_state: object) -> int:
@@ -39,10 +35,3 @@ def as_seed(random_state: object) -> int:
         "random_state must be a whole number, a numpy Generator or RandomState, or None, "
         f"got {type(random_state).__name__}"
     )
-
-
-def spawn(seed: int, index: int) -> np.random.Generator:
-    """Return the NumPy generator of job ``index``: a pure function of ``(seed, index)``."""
-    import numpy as np
-
-    return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=(index,)))

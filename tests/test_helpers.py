@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from nb26stats import _check as c
 from nb26stats._results import MAX_PLAIN, Result, as_html, to_r
-from nb26stats._seed import as_seed, spawn
+from nb26stats._seed import as_seed
 
 
 @given(st.integers(-(2**31) + 1, 2**53))
@@ -117,12 +117,6 @@ def test_generators_give_one_draw() -> None:
     for bad in ("7", 7.5, True, [7]):
         with pytest.raises(TypeError, match="random_state"):
             as_seed(bad)
-
-
-def test_jobs_draw_by_index() -> None:
-    a, b = spawn(1, 0).normal(size=3), spawn(1, 1).normal(size=3)
-    assert (a == spawn(1, 0).normal(size=3)).all()
-    assert not (a == b).any()
 
 
 def test_frames_become_plain_columns() -> None:
