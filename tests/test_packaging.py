@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-# one worker, so that the builds are shared
-pytestmark = pytest.mark.xdist_group("packaging")
 ROOT = Path(__file__).resolve().parent.parent
 HAS_NVCC = shutil.which("nvcc") is not None
 JUNK = shutil.ignore_patterns(
