@@ -477,3 +477,11 @@ def test_nothing_is_written_and_no_handle_is_left(tmp_path):
     path.unlink()
     assert got.to_array().shape == (3, 100, 2)
     assert got.trials is not None
+
+
+def test_the_areas_of_the_whole_file_are_kept_for_figures() -> None:
+    path = datasets.path(RIPPLES)
+    counts = nbn.spike_counts(path, align_to=[10.0], window=(0, 1), bin_size=0.5, areas="ca1")
+    assert counts.areas == ["ca1"]
+    assert counts.info["file_areas"] == ["adn", "ca1"]
+    assert counts.psth("ca1").file_areas == ("adn", "ca1")

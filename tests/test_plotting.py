@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -579,3 +580,26 @@ def test_every_figure_can_be_saved_as_svg() -> None:
         out = io.BytesIO()
         ax.figure.savefig(out, format="svg")
         assert out.getvalue().count(b"<path") > 10
+
+
+def test_an_area_keeps_its_colour_in_every_figure_of_a_file() -> None:
+    names = [f"area{k}" for k in range(10)]
+    want = plotting.area_colors(names)["area3"]
+    assert plotting.area_colors("area3")["area3"] != want
+
+    def shown(n_trials: int) -> SpikeCounts:
+        counts = counts_of({"area3": 2}, n_trials=n_trials)
+        return dataclasses.replace(counts, info={**counts.info, "file_areas": names})
+
+    pca = fitted(k=1)
+    groups = ["area3"] * pca.components_.shape[1]
+    with plotting.style(offscreen=True):
+        raster = plotting.plot_raster(shown(20), units=[0])
+        psth = plotting.plot_psth(shown(20).psth("area3"))
+        rates = plotting.plot_rates(shown(1))
+        loadings = plotting.plot_components(pca, groups=groups, file_areas=names)
+    assert raster.get_title(loc="left").endswith("area3")
+    assert matplotlib.colors.to_hex(raster.collections[0].get_color()[0]) == want.lower()
+    for ax in (psth, rates):
+        assert want in [line.get_color() for line in ax.get_lines()]
+    assert want in [line.get_color() for line in loadings.get_lines()]

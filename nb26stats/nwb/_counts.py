@@ -322,6 +322,7 @@ def _read_units(
         "n_nonfinite": trains.n_nonfinite,
         "areas_from": areas_from,
         "area_source": dict(place.source),
+        "file_areas": list(dict.fromkeys(str(a) for a in place.area)),
         "area_notes": list(place.notes),
     }
     return _UnitsRead(trains, groups, np.asarray(place.area, dtype=object), info)

@@ -204,6 +204,7 @@ class SpikeCounts(Result):
             "scale": 1.0 if self.rate else 1.0 / self.bin_size,
             "area": area,
             "align_to": str(self.info.get("align_to", "event")),
+            "file_areas": tuple(self.info.get("file_areas", self.areas)),
         }
         data = (self.counts[area], self.valid[area], self.unit_ids[area], self.time)
         if by is None:

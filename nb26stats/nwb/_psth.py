@@ -47,6 +47,8 @@ class PSTH(Result):
         Units without a valid trial.
     align_to : str
         What time zero is.
+    file_areas : tuple of str
+        All areas of the file, so that figures give an area the same colour whatever they show.
     """
 
     area: str
@@ -62,6 +64,7 @@ class PSTH(Result):
     n_trials_unit: NDArray[np.int64]
     n_units_left_out: int
     align_to: str
+    file_areas: tuple[str, ...] = ()
 
     @property
     def bin_centers(self) -> NDArray[np.float64]:
@@ -183,6 +186,7 @@ def make_psth(
     scale: float,
     area: str,
     align_to: str,
+    file_areas: tuple[str, ...] = (),
     trials: NDArray[np.int64] | None = None,
 ) -> PSTH:
     """Average ``scale`` times ``counts`` (trials, bins, units) over valid trials and units."""
@@ -224,6 +228,7 @@ def make_psth(
         n_trials_unit=n[kept],
         n_units_left_out=int(counts.shape[2] - n_units),
         align_to=align_to,
+        file_areas=file_areas,
     )
 
 

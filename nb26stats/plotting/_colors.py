@@ -74,3 +74,8 @@ def area_colors(areas: Iterable[str] | str) -> dict[str, str]:
         used[slot] += 1
         chosen[name] = _WHEEL[slot]
     return {name: chosen[name] for name in names}
+
+
+def colors_in_file(areas: Iterable[str], file_areas: Iterable[str]) -> dict[str, str]:
+    """Return the colours of ``areas``, chosen among all areas of the file they come from."""
+    return area_colors([*areas, *file_areas])

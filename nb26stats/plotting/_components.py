@@ -10,7 +10,7 @@ import numpy as np
 from nb26stats._check import as_prob
 
 from ._axes import PALE, SMALL, dress, few_ticks, many_axes, need, plain
-from ._colors import OKABE_ITO, area_colors
+from ._colors import OKABE_ITO, colors_in_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,7 @@ def plot_components(
     *,
     names: Sequence[Any] | None = None,
     groups: Sequence[str] | None = None,
+    file_areas: Sequence[str] = (),
     level: float = 0.95,
     **style: Any,
 ) -> Axes | NDArray[np.object_]:
@@ -40,6 +41,9 @@ def plot_components(
         Names of the features (unit ids); shown up to 40 features.
     groups : sequence of str, optional
         Group of each feature (brain area): sets colour and order.
+    file_areas : sequence of str, optional
+        All areas of the file (``counts.info["file_areas"]``), so that an area keeps the colour it
+        has in other figures of the file.
     level : float
         Level of the intervals.
     **style
@@ -77,7 +81,7 @@ def plot_components(
     for what, given in (("names", labels), ("groups", areas)):
         if len(given) != d:
             raise ValueError(f"{what} has {len(given)} entries but there are {d} features")
-    colors = area_colors(areas) if groups is not None else {"": OKABE_ITO["blue"]}
+    colors = colors_in_file(areas, file_areas) if groups is not None else {"": OKABE_ITO["blue"]}
     order = sorted(range(d), key=lambda j: areas.index(areas[j]))
     lower = upper = None
     if result.n_bootstrap:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._axes import need, plain
-from ._colors import OKABE_ITO, area_colors
+from ._colors import OKABE_ITO, colors_in_file
 from ._traces import Trace, draw
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def plot_psth(
         notes = [f"{part.n_trials} trials" for part in parts]
     else:
         names = [part.area for part in parts]
-        colors = area_colors(names)
+        colors = colors_in_file(names, [a for p in parts for a in getattr(p, "file_areas", ())])
         notes = [_units(part.n_units) for part in parts]
     traces = [
         Trace(

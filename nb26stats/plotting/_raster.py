@@ -10,7 +10,7 @@ import numpy as np
 from nb26stats._check import as_int, as_list
 
 from ._axes import GREY, SMALL, WIDE, dress, few_ticks, many_axes, need, one_axes, plain, time_zero
-from ._colors import area_colors
+from ._colors import colors_in_file
 from ._psth import event_name
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def plot_raster(
                 )
     if not len(chosen) or not array.shape[0]:
         raise ValueError("there is nothing to draw: the counts hold no unit or no window")
-    colors = area_colors(areas)
+    colors = colors_in_file(areas, counts.info.get("file_areas", ()))
     centers = np.asarray(counts.bin_centers, dtype=np.float64)
     width = float(counts.bin_size)
     span = (centers[0] - width / 2, centers[-1] + width / 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._axes import need
-from ._colors import area_colors
+from ._colors import colors_in_file
 from ._traces import Trace, draw
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def plot_rates(
     time = frame.index.to_numpy(dtype=np.float64)
     unit, scale = ("min", 60.0) if np.ptp(time) > 1200 else ("s", 1.0)
     origin = float(np.asarray(counts.event_times)[0]) if np.abs(time).max() > 1e6 else 0.0
-    colors = area_colors(counts.areas)
+    colors = colors_in_file(counts.areas, counts.info.get("file_areas", ()))
     traces = [
         Trace(
             area,

@@ -71,7 +71,9 @@ def section(context: Context) -> Section:
         'rows = np.sqrt(cells.counts["all"][0])',
         f"pca = OjaPCA(n_components={k}, n_bootstrap={N_BOOTSTRAP}, random_state=0).fit(rows)",
         "with plotting.style():",
-        "    ax = plotting.plot_components(pca, names=ids, groups=areas)",
+        "    ax = plotting.plot_components(",
+        "        pca, names=ids, groups=areas, file_areas=cells.info['file_areas']",
+        "    )",
         _NUMBERS,
     ]
     numbers = _table(pca, lower, upper, ids)
@@ -88,7 +90,15 @@ def section(context: Context) -> Section:
     out.warn([*context.warnings.get("seconds", []), *map(_from_one, doubts)])
     with context.collect("components"):
         # drawing asks for the intervals again, with the warnings that are kept already
-        png = png_of(lambda: plotting.plot_components(pca, names=ids, groups=areas, level=LEVEL))
+        png = png_of(
+            lambda: plotting.plot_components(
+                pca,
+                names=ids,
+                groups=areas,
+                file_areas=counts.info["file_areas"],
+                level=LEVEL,
+            )
+        )
     out.add(
         Figure(
             "components",
