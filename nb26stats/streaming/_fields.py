@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,8 +225,9 @@ class OjaFields:
         replicates = replicates_of(state, lanes).astype(np.float64)
         return components, same_signs(components, replicates)
 
-    def _resources(self, state: State) -> tuple[int, str]:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _resources(self, state: State) -> tuple[int, str]: ...
 
     @property
     def bootstrap_components_(self) -> NDArray[Any]:
