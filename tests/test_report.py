@@ -726,3 +726,12 @@ def test_a_large_recording_takes_seconds(tmp_path: Path) -> None:
     assert {"psth", "raster", "components"} <= set(result.numbers)
     assert len(result.html) < 3_000_000
     assert took < 20, f"{took:.1f} s"
+
+
+def test_clean_checks_do_not_deny_the_warnings_above(tmp_path: Path) -> None:
+    warned = make(nwb_files.html_everywhere(tmp_path / "x.nwb"))
+    assert "1 warning, in the amber boxes" in dict(warned.lines)["Limits"]
+    assert "amber boxes above concern single figures" in section_text(warned, "warnings")
+    quiet = make(nwb_files.one_unit(tmp_path / "y.nwb"))
+    assert "found nothing" in section_text(quiet, "warnings")
+    assert "amber boxes" not in section_text(quiet, "warnings")

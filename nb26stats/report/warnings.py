@@ -26,6 +26,8 @@ def section(context: Context) -> Section:
     ]
     if not (problems or remarks or others):
         out.say("The checks of this file found nothing, and reading it raised no remark.")
+        if any(context.warnings.get(key) for key in _IN_PLACE):
+            out.say("The amber boxes above concern single figures.")
         return out.done()
     if problems:
         out.say(f"The checks of this file found {plural(len(problems), 'point')} to know of:")
