@@ -161,6 +161,8 @@ def test_damaged_states(at: int) -> None:
         for value in wrong:
             if isinstance(value, int) and name in PLAIN_NUMBERS:
                 continue
+            if np.array_equal(value, state[name]):  # no history yet
+                continue
             with pytest.raises(ValueError, match="state is incomplete or damaged"):
                 OjaPCA.from_state({**state, name: value})
         if name != "state_pilot":  # without one it is a state after its pilot

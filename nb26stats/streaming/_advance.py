@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from nb26stats._dispatch import core, cuda
 
+from ._history import errors_of, note, rows_to_note
 from ._pilot import finish_pilot
 from ._schedule import steps
-from ._state import OPEN, State, aligned, rounded
+from ._state import OPEN, State, aligned, copy_aligned, rounded
 
 END, FULL, TOO_LARGE, BAD_STEP, TOO_FAR = range(5)
 # multiply-adds of one native call: well below a second, so that an interrupt is answered
@@ -110,7 +111,8 @@ def absorb(
     if state.replicates is not None:
         most = len(slots[0]) * s.block_size
     while at < len(x):
-        part = x[at : at + most]
+        _note(state, first, n_threads, device)
+        part = x[at : at + min(most, rows_to_note(state))]
         eta = steps(state, len(part))
         state.torn = on_device
         taken, blocks, stop = core().oja_rows(
@@ -133,10 +135,37 @@ def absorb(
         at += taken
         if stop not in (END, FULL):
             _refuse(state, stop)
+    _note(state, first, n_threads, device)
+
+
+def _note(state: State, first: int, n_threads: int, device: str) -> None:
+    """Keep the errors of the replicates where the number of rows has doubled."""
+    if rows_to_note(state) > 0:
+        return
+    s = state.settings
+    assert state.replicates is not None
+    now = state.copy(groups=slice(0, 0))
+    now.replicates = None
+    slots = _slots(now, 1)
+    blocks = core().oja_close(s.sizes, now.arrays, slots, None, s.weights, 0, n_threads)
+    directions = now.directions[: s.n_components, : s.n_features].astype(np.float64)
+    groups, _, _, lanes = state.replicates.shape
+    errors = []
+    # a few groups at a time, so that there is no second copy of all replicates
+    step = max(1, groups // 16)
+    for g in range(0, groups, step):
+        at = first + g * lanes
+        some = copy_aligned(state.replicates[g : g + step])
+        if blocks and device == "cuda":
+            cuda().oja_replicates(s.sizes, s.weights, slots, blocks, some, at)
+        elif blocks:
+            core().oja_replicates(s.sizes, s.weights, slots, blocks, some, at, n_threads)
+        errors.append(errors_of(directions, some, min(len(some) * lanes, s.n_bootstrap - at)))
+    note(state, np.concatenate(errors))
 
 
 def current(
-    state: State, *, replicates: bool, n_threads: int = 0, device: str = "cpu"
+    state: State, *, replicates: bool, first: int = 0, n_threads: int = 0, device: str = "cpu"
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return directions (k0, d) and, if asked, the native replicates with the open rows applied."""
     s = state.settings
@@ -150,7 +179,7 @@ def current(
     on_device = device == "cuda" and now.replicates is not None
     slots = _slots(now, 1)
     own = None if on_device else now.replicates
-    blocks = core().oja_close(s.sizes, now.arrays, slots, own, s.weights, 0, n_threads)
+    blocks = core().oja_close(s.sizes, now.arrays, slots, own, s.weights, first, n_threads)
     if on_device:
-        cuda().oja_replicates(s.sizes, s.weights, slots, blocks, now.replicates, 0)
+        cuda().oja_replicates(s.sizes, s.weights, slots, blocks, now.replicates, first)
     return now.directions[:, :d].copy(), now.replicates

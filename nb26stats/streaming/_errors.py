@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ._diagnostics import findings, warn
 from ._inference import F64, intervals, order_statistic, subspace_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class OjaErrors:
@@ -59,6 +64,38 @@ class OjaErrors:
         quantile = float(order_statistic(errors, level))
         self._warn(components, replicates, sign_aligned=False)
         return quantile
+
+    def error_history(self: Any, level: float = 0.95) -> pd.DataFrame:
+        """Return the error quantile along the stream.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Between 0 and 1.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``n_samples`` and ``error_quantile`` (of ``"sin2_fro"``): a line for every
+            doubling of the rows since the pilot (without a pilot, since row 64), and one for now.
+
+        Raises
+        ------
+        ValueError
+            Without replicates, before the rows go beyond the pilot, or if the level needs more
+            replicates.
+        """
+        import pandas as pd
+
+        components, replicates = self._replicates()
+        now = subspace_errors(components, replicates, "sin2_fro")
+        state = self._state
+        n, errors = state.history_rows, state.history_errors
+        if not len(n) or n[-1] < state.n_seen:
+            n, errors = np.append(n, state.n_seen), np.vstack([errors, now])
+        quantile = order_statistic(errors.T, level)
+        self._warn(components, replicates, sign_aligned=False)
+        return pd.DataFrame({"n_samples": n, "error_quantile": quantile})
 
     def component_intervals(
         self: Any, level: float = 0.95, align: str = "sign", method: str = "normal"

@@ -96,4 +96,5 @@ def run(state: State, source: Any, *, n_jobs: int | None, n_threads: int, device
     for part, (a, b) in zip(done, edges, strict=True):
         state.replicates[a:b] = part.replicates
     whole.replicates = state.replicates
+    whole.history_errors = np.concatenate([part.history_errors for part in done], axis=1)
     return whole

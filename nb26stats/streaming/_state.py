@@ -37,12 +37,20 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     return out
 
 
+def copy_aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy that starts on a cache line."""
+    own = aligned(array.shape, array.dtype)
+    own[...] = array
+    return own
+
+
 @dataclass(eq=False)
 class State:
     """Where the estimate and its replicates stand after ``counts[SEEN]`` rows.
 
     ``replicates`` has shape (groups, d rounded up to 8, k, lanes): lane l of group g is replicate
     g * lanes + l. ``pilot`` holds centred rows until there are ``pilot_size`` of them.
+    ``history_errors`` (h, replicates) are squared subspace errors after ``history_rows`` (h,) rows.
     """
 
     settings: Settings
@@ -57,6 +65,8 @@ class State:
     replicates: NDArray[Any] | None
     pilot: NDArray[Any] | None
     pilot_values: NDArray[np.float64]
+    history_rows: NDArray[np.int64]
+    history_errors: NDArray[np.float64]
     constant_step: float = float("nan")
     n_skipped: int = 0
     torn: bool = False
@@ -98,9 +108,7 @@ class State:
         if part is not None and groups is not None:
             part = part[groups]
         if part is not None:
-            own = aligned(part.shape, part.dtype)
-            own[...] = part
-            part = own
+            part = copy_aligned(part)
         return State(**copied, replicates=part)
 
     def own(self) -> None:
@@ -113,9 +121,7 @@ class State:
             if isinstance(value, np.ndarray) and not value.flags.carray:
                 setattr(self, f.name, np.array(value))
         if self.replicates is not None and self.replicates.ctypes.data % 64:
-            own = aligned(self.replicates.shape, self.replicates.dtype)
-            own[...] = self.replicates
-            self.replicates = own
+            self.replicates = copy_aligned(self.replicates)
 
 
 def new_state(settings: Settings) -> State:
@@ -148,6 +154,8 @@ def new_state(settings: Settings) -> State:
         replicates=replicates,
         pilot=np.empty((s.pilot_size, s.n_features), dtype) if s.pilot_size else None,
         pilot_values=np.full(s.n_tracked, np.nan),
+        history_rows=np.empty(0, np.int64),
+        history_errors=np.empty((0, s.n_bootstrap)),
     )
 
 

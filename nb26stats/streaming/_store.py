@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _TRIMMED = ("directions", "open_rows", "last_row")  # stored without the padding of their rows
 _PLAIN = ("mean", "open_steps", "tracked", "counts", "sums", "pilot_values")
+_HISTORY = ("history_rows", "history_errors")
 _SCALARS = {"constant_step": float, "n_skipped": int, "told_few": bool}
 
 
@@ -57,7 +58,7 @@ def dump(est: OjaPCA) -> dict[str, Any]:
     if state.replicates is not None:
         arrays["replicates"] = replicates_of(state, state.replicates)
     _put(out, "state_", arrays)
-    _put(out, "state_", {name: getattr(state, name) for name in _SCALARS})
+    _put(out, "state_", {name: getattr(state, name) for name in (*_SCALARS, *_HISTORY)})
     names = getattr(est, "feature_names_in_", None)
     if names is not None:
         out["feature_names"] = np.char.encode(np.asarray(names, dtype=str), "utf-8")
@@ -135,6 +136,13 @@ def _load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     _fill(state.last_row[:d], held, "last_row")
     for name, kind in _SCALARS.items():
         setattr(state, name, kind(held[name]))
+    n_noted = len(np.atleast_1d(held["history_rows"]))
+    state.history_rows = np.empty(n_noted, np.int64)
+    state.history_errors = np.empty((n_noted, settings.n_bootstrap))
+    for name in _HISTORY:
+        _fill(getattr(state, name), held, name)
+    if np.any(np.diff(state.history_rows, prepend=0, append=state.n_seen + 1) <= 0):
+        raise ValueError("state_history_rows must ascend from 1 to the rows seen")
     # calls without rows, for the checks that native code makes
     none = np.empty((0, d), settings.dtype)
     core().oja_center(settings.sizes, settings.rule, state.arrays, none, none)
