@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nb26stats._progress import bar
 
 from ._advance import absorb
-from ._rows import check_rows, is_slab_source, parts, read, slabs, working
+from ._rows import check_rows, is_slab_source, parts, read, slabs, stays_here, working
 from ._state import State
 
 # multiply-adds below which a progress bar is not worth its import
@@ -25,6 +25,12 @@ def _clean(state: State, rows: NDArray[Any], first_row: int, *, checked: bool) -
     rows, skipped = working(rows, s.dtype, s.missing)
     state.n_skipped += skipped
     return rows
+
+
+def worth_a_bar(state: State, n_rows: int) -> bool:
+    """Whether ``n_rows`` take so long that a progress bar is welcome."""
+    s = state.settings
+    return float(n_rows) * s.n_components * max(s.n_bootstrap, 1) * 4 * s.n_features > QUIET_WORK
 
 
 def take_pilot(state: State, source: Any, n_rows: int, n_threads: int) -> int:
@@ -66,18 +72,16 @@ def run(state: State, source: Any, *, n_jobs: int | None, n_threads: int, device
     """Return the state after every row of ``source``."""
     from joblib import Parallel, delayed, effective_n_jobs
 
-    s = state.settings
     n_rows = int(source.shape[0])
     start = take_pilot(state, source, n_rows, n_threads)
     groups = 0 if state.replicates is None else len(state.replicates)
     tasks = min(groups, effective_n_jobs(n_jobs))
-    work = float(n_rows) * s.n_components * max(s.n_bootstrap, 1) * 4 * s.n_features
-    show = work > QUIET_WORK
+    show = worth_a_bar(state, n_rows)
     if start == n_rows:
         return state
     if tasks <= 1:
         return take_rest(state, source, start, 0, n_threads, device, show)
-    if type(source).__module__.split(".")[0] == "h5py":
+    if stays_here(source):
         raise ValueError(
             f"n_jobs={n_jobs} needs data that can be sent to other processes, and an open HDF5 "
             "dataset cannot; read it first or leave n_jobs=None"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nb26stats._check import as_bool, as_choice, as_int, as_prob
 from nb26stats._dispatch import choose_device, cuda
@@ -16,18 +16,17 @@ from nb26stats._dispatch import choose_device, cuda
 from ._advance import absorb
 from ._errors import OjaErrors
 from ._fields import OjaFields, tell_few_rows
-from ._fit import run
+from ._fit import run, take_rest, worth_a_bar
 from ._pilot import start_without_pilot
 from ._rows import (
+    as_source,
     check_kind,
     check_rows,
     count_complete,
     is_slab_source,
-    parts,
-    read,
-    slab_source_kind,
     working,
 )
+from ._scores import FLOATS, OjaScores
 from ._settings import Settings, read_settings
 from ._state import State, check_variance, new_state
 from ._store import dump, load
@@ -36,12 +35,8 @@ from ._table import summary_text
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
-FLOATS = [np.float64, np.float32]
 
-
-class OjaPCA(
-    OjaErrors, OjaFields, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class OjaPCA(OjaErrors, OjaScores, OjaFields, BaseEstimator):
     """Principal components by Oja's rule in one pass, with online bootstrap intervals.
 
     Every row updates the directions by ``W + eta y (y' W)`` and is then forgotten, so memory does
@@ -224,8 +219,8 @@ class OjaPCA(
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Rows in the order of the stream. Memory maps, HDF5 and zarr datasets are read 4096 rows
-            at a time, dask arrays block by block.
+            Rows in the order of the stream. Memory maps, HDF5 and zarr datasets and NWB time series
+            (scaled to their unit) are read 4096 rows at a time, dask arrays block by block.
         y : None
             Ignored.
 
@@ -246,12 +241,11 @@ class OjaPCA(
         """
         # whatever goes wrong below, no half of a fit passes for a whole one
         self.__dict__.pop("_state", None)
+        X = as_source(X)
         check_kind(X)
         slab = is_slab_source(X)
         if slab:
-            n, dtype = slab_source_kind(X)
-            head = read(X, 0, 1)
-            validate_data(self, head, reset=True, dtype=FLOATS, ensure_all_finite=False)
+            n, dtype = self._look(X, reset=True)
         else:
             X = validate_data(self, X, reset=True, dtype=FLOATS, ensure_all_finite=False)
             missing = as_choice(self.missing, "missing", ("raise", "drop"))
@@ -278,7 +272,9 @@ class OjaPCA(
         Parameters
         ----------
         X : array-like of shape (m, d)
-            Next rows. However the stream is cut into calls, the result is the same to the last bit.
+            Next rows, from whatever ``fit`` takes. However the stream is cut into calls, the result
+            is the same to the last bit. A bad value in a source that is read by slabs is found when
+            its slab is; the slabs before it have been taken then.
         y : None
             Ignored.
         check_input : bool, default=True
@@ -298,8 +294,14 @@ class OjaPCA(
             For a parameter or data of the wrong kind.
         """
         begun = getattr(self, "_state", None) is not None
+        slab = False
         if as_bool(check_input, "check_input"):
+            X = as_source(X)
             check_kind(X)
+            slab = is_slab_source(X)
+        if slab:
+            _, dtype = self._look(X, reset=not begun)
+        elif check_input:
             X = validate_data(self, X, reset=not begun, dtype=FLOATS, ensure_all_finite=False)
             # like the other parameters, fixed by the first rows
             missing = self._state.settings.missing if begun else self.missing
@@ -307,78 +309,23 @@ class OjaPCA(
         elif not begun:
             self.n_features_in_ = X.shape[1]
         if not begun:
-            settings, start = read_settings(self, X.shape[1], X.dtype, None)
+            settings, start = read_settings(self, X.shape[1], dtype if slab else X.dtype, None)
             self._state = _begin(settings, start)
         state = self._state
         threads, self.device_ = self._resources(state)
+        if slab:
+            show = worth_a_bar(state, int(X.shape[0]))
+            try:
+                take_rest(state, X, 0, 0, threads, self.device_, show)
+            finally:
+                if not state.n_seen and not begun:
+                    del self._state
+            return self
         if check_input:
             X, skipped = working(X, state.settings.dtype, state.settings.missing)
             state.n_skipped += skipped
         absorb(state, X, n_threads=threads, device=self.device_)
         return self
-
-    def _names(self) -> NDArray[Any] | None:
-        return getattr(self, "feature_names_in_", None)
-
-    def transform(self, X: ArrayLike) -> NDArray[Any]:
-        """Return scores, ``(X - mean_) @ components_.T``.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (m, k)
-            In float32 for float32 rows, else in float64.
-
-        Raises
-        ------
-        NotFittedError
-            Before k + 1 rows were seen.
-        ValueError
-            For values that are not finite or another number of columns.
-        """
-        check_is_fitted(self)
-        check_kind(X)
-        rows = validate_data(self, X, reset=False, dtype=FLOATS, ensure_all_finite=False)
-        check_rows(rows, self.missing, self._names())
-        components = self.components_.astype(rows.dtype, copy=False)
-        mean = self._state.mean
-        out = np.empty((len(rows), len(components)), rows.dtype)
-        for a, part in parts(rows):
-            # the mean is subtracted in float64 and only the difference is rounded
-            centred = (part - mean).astype(rows.dtype, copy=False)
-            np.matmul(centred, components.T, out=out[a : a + len(part)])
-        return out
-
-    def inverse_transform(self, Z: ArrayLike) -> NDArray[Any]:
-        """Return rows with the given scores, ``Z @ components_ + mean_``.
-
-        Parameters
-        ----------
-        Z : array-like of shape (m, k)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (m, d)
-            In float32 for float32 scores, else in float64.
-
-        Raises
-        ------
-        NotFittedError
-            Before k + 1 rows were seen.
-        ValueError
-            If ``Z`` does not have k columns.
-        """
-        check_is_fitted(self)
-        scores = check_array(Z, dtype=FLOATS)
-        components = self.components_.astype(scores.dtype, copy=False)
-        if scores.shape[1] != len(components):
-            raise ValueError(f"Z has {scores.shape[1]} columns but n_components={len(components)}")
-        return np.asarray(scores @ components + self._state.mean, dtype=scores.dtype)
 
     def summary(self, level: float = 0.95) -> str:
         """Return a text table: components, variances, subspace error, and cautions.

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from nb26stats._check import R_NA_INTEGER
 
+from ._series import SeriesRows, is_series
+
 SLAB_ROWS = 4096
 # elements of an array in memory that are checked or converted at a time
 PART_ELEMENTS = 2**19
@@ -20,12 +22,25 @@ class NotRealError(TypeError, ValueError):
     """Data of the wrong kind; scikit-learn's own checks look for a ValueError here."""
 
 
+def as_source(x: Any) -> Any:
+    """Return what rows are read from: an NWB time series as its data, anything else as it is."""
+    return SeriesRows(x) if is_series(x) else x
+
+
 def is_slab_source(x: object) -> bool:
     """Whether ``x`` is read by slabs: a memory map, an HDF5 or zarr dataset, a dask array."""
+    if isinstance(x, SeriesRows):
+        return True
     library = type(x).__module__.split(".")[0]
     if library == "dask":
         return hasattr(x, "chunks")  # a dask DataFrame has none, and is read whole
     return isinstance(x, np.memmap) or library in ("h5py", "zarr")
+
+
+def stays_here(x: Any) -> bool:
+    """Whether ``x`` cannot be sent to another process: an open HDF5 dataset."""
+    held = x.data if isinstance(x, SeriesRows) else x
+    return type(held).__module__.split(".")[0] == "h5py"
 
 
 def slab_source_kind(x: Any) -> tuple[int, np.dtype[Any]]:
