@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from nb26stats._check import as_choice, as_prob
 
 METRICS = ("sin2_fro", "sin2_op", "sin_op", "projection_fro")
+# elements of one piece of the replicates
+PIECE = 2**16
 
 F64 = NDArray[np.float64]
 
@@ -37,13 +39,15 @@ def subspace_errors(directions: F64, replicates: F64, metric: str) -> F64:
     if k == d:
         return np.zeros(len(replicates))
     out = np.empty(len(replicates))
-    for b, rows in enumerate(replicates):
+    step = max(1, PIECE // (k * d))
+    for a in range(0, len(out), step):
+        rows = replicates[a : a + step]
         # the residual itself: one minus the overlap would cancel when the spans are close
         residual = rows - (rows @ directions.T) @ directions
         if metric in ("sin2_fro", "projection_fro"):
-            out[b] = np.sum(residual * residual)
+            out[a : a + step] = np.sum(residual * residual, axis=(1, 2))
         else:
-            out[b] = np.linalg.norm(residual, 2) ** 2
+            out[a : a + step] = np.linalg.norm(residual, 2, axis=(1, 2)) ** 2
     if metric == "projection_fro":
         return np.sqrt(2.0 * out)
     return np.sqrt(out) if metric == "sin_op" else out
