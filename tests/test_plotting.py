@@ -482,7 +482,7 @@ def fitted(d: int = 6, k: int = 2, n_bootstrap: int = 20) -> SimpleNamespace:
         components_=loadings,
         explained_variance_ratio_=np.linspace(0.4, 0.1, k),
         n_bootstrap=n_bootstrap,
-        component_intervals=lambda level: (loadings - 0.1 * level, loadings + 0.2 * level),
+        component_intervals=lambda level, **_: (loadings - 0.1 * level, loadings + 0.2 * level),
     )
 
 
@@ -544,6 +544,8 @@ def test_components_check_their_lengths() -> None:
         plotting.plot_psychometric,
         plotting.plot_accuracy,
         plotting.plot_components,
+        plotting.plot_error_history,
+        plotting.plot_scree,
         plotting.mean_rates,
         plotting.psychometric_points,
         plotting.accuracy_blocks,

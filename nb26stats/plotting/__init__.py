@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from ._blocks import accuracy_blocks, psychometric_points
     from ._colors import ATOM_COLORS, OKABE_ITO, area_colors
     from ._components import plot_components
+    from ._error_history import plot_error_history
     from ._psth import plot_psth
     from ._raster import plot_raster
     from ._rates import mean_rates, plot_rates
+    from ._scree import plot_scree
     from ._style import style
 
 _HOMES = {
@@ -28,10 +30,12 @@ _HOMES = {
     "mean_rates": "_rates",
     "plot_accuracy": "_behavior",
     "plot_components": "_components",
+    "plot_error_history": "_error_history",
     "plot_psth": "_psth",
     "plot_psychometric": "_behavior",
     "plot_raster": "_raster",
     "plot_rates": "_rates",
+    "plot_scree": "_scree",
     "psychometric_points": "_blocks",
     "style": "_style",
 }
@@ -44,10 +48,12 @@ __all__ = [
     "mean_rates",
     "plot_accuracy",
     "plot_components",
+    "plot_error_history",
     "plot_psth",
     "plot_psychometric",
     "plot_raster",
     "plot_rates",
+    "plot_scree",
     "psychometric_points",
     "style",
 ]

@@ -142,6 +142,13 @@ class OjaFields:
         return max(0.0, rest) / (s.n_features - s.n_components)
 
     @property
+    def next_variance_(self) -> float:
+        """Variance along the tracked direction after the last component; NaN without one."""
+        values = self._eigenvalues()
+        k = self._state.settings.n_components
+        return float(values[k]) if len(values) > k else float("nan")
+
+    @property
     def mean_(self) -> NDArray[np.float64]:
         """Running mean of the rows, zeros without centring, (n_features,)."""
         check_is_fitted(self)

@@ -18,6 +18,7 @@ from ._errors import OjaErrors
 from ._fields import OjaFields, tell_few_rows
 from ._fit import run, take_rest, worth_a_bar
 from ._pilot import start_without_pilot
+from ._plot import OjaPlots
 from ._rows import (
     as_source,
     check_kind,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
-class OjaPCA(OjaErrors, OjaScores, OjaFields, BaseEstimator):
+class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     """Principal components by Oja's rule in one pass, with online bootstrap intervals.
 
     Every row updates the directions by ``W + eta y (y' W)`` and is then forgotten, so memory does
@@ -107,6 +108,8 @@ class OjaPCA(OjaErrors, OjaScores, OjaFields, BaseEstimator):
         Variance along each direction, measured before a row is absorbed and weighted by its number.
     noise_variance_ : float
         Mean variance of the other directions.
+    next_variance_ : float
+        Variance along the direction after the last component; NaN where none is tracked.
     mean_ : ndarray of shape (d,)
         Mean of the rows.
     bootstrap_components_ : ndarray of shape (B, k, d)
