@@ -104,9 +104,8 @@ def test_one_active_column() -> None:
 
 @pytest.mark.parametrize("learning_rate", ["auto", "decay"])
 def test_float32_follows_float64(learning_rate: str) -> None:
-    # one growth limit for both, since blocks that close elsewhere move the automatic step a little
     kw: dict[str, Any] = {"learning_rate": learning_rate, "eta0": 0.4, "beta": 100.0}
-    kw |= {"n_bootstrap": 9, "growth_limit": 1.0}
+    kw["n_bootstrap"] = 9
     x = gaussian(np.random.default_rng(0), 50_000, 40, (10, 6)).astype(np.float32)
     narrow = OjaPCA(2, random_state=0, **kw).fit(x)
     wide = OjaPCA(2, random_state=0, **kw).fit(x.astype(np.float64))
@@ -118,6 +117,26 @@ def test_float32_follows_float64(learning_rate: str) -> None:
         assert np.abs(a - b).max() < 1e-5
         gram = np.einsum("...kd,...ld->...kl", a.astype(np.float64), a.astype(np.float64))
         assert np.abs(gram - np.eye(2)).max() < 1e-6
+
+
+@pytest.mark.parametrize("multiplier", ["double", "exponential"])
+@pytest.mark.parametrize("top", [(1e3, 10, 5), (1e4, 10, 5), (1e4, 100, 5)])
+@pytest.mark.parametrize("d", [6, 50])
+def test_float32_keeps_its_digits_beside_a_dominant_direction(
+    d: int, top: tuple[float, ...], multiplier: str
+) -> None:
+    x = gaussian(np.random.default_rng(0), 3000, d, top).astype(np.float32)
+    for kw in ({}, {"learning_rate": "constant", "eta0": 1 / top[0]}, {"kappa": 2.0}):
+        made = [
+            OjaPCA(3, n_bootstrap=20, multiplier=multiplier, random_state=0, **kw).fit(rows)
+            for rows in (x, x.astype(np.float64))
+        ]
+        assert len({est._state.counts[1] for est in made}) == 1
+        for name in ("components_", "bootstrap_components_"):
+            narrow, wide = (getattr(est, name) for est in made)
+            assert np.abs(narrow - wide).max() < 1e-5
+            gram = np.einsum("...kd,...ld->...kl", *[narrow.astype(np.float64)] * 2)
+            assert np.abs(gram - np.eye(3)).max() < 1e-6
 
 
 Make = Callable[[np.random.Generator], np.ndarray]

@@ -22,51 +22,47 @@ template <int Isa>
 struct Level;
 
 // Members of one level. The target attribute is the only difference between the copies.
-#define NB26_OJA_LEVEL(isa, target)                                                                \
-  template <>                                                                                      \
-  struct Level<isa> {                                                                              \
-    template <typename T, int L, int C>                                                            \
-    target static void strip(const OjaStrip<T>& s) {                                               \
-      oja_strip_body<isa, T, L, C>(s);                                                             \
-    }                                                                                              \
-    template <typename T, int L>                                                                   \
-    target static void recursion(T* p, const T* gram, std::int64_t m8, std::int64_t used,          \
-                                 const T* weights) {                                               \
-      oja_recursion_body<isa, T, L>(p, gram, m8, used, weights);                                   \
-    }                                                                                              \
-    template <typename T>                                                                          \
-    target static void widen(const T* w, std::int64_t n, double* wide) {                           \
-      oja_widen_body<T>(w, n, wide);                                                               \
-    }                                                                                              \
-    template <int L, int N>                                                                        \
-    target static void dots(const double* w, std::int64_t step, std::int64_t next, std::int64_t j, \
-                            std::int64_t i, std::int64_t n, double* out) {                         \
-      oja_dots_body<isa, L, N>(w, step, next, j, i, n, out);                                       \
-    }                                                                                              \
-    template <int L>                                                                               \
-    target static void factor(double* s, std::int64_t k, double* finished) {                       \
-      oja_factor_body<L>(s, k, finished);                                                          \
-    }                                                                                              \
-    template <typename T, int L>                                                                   \
-    target static void solve(T* w, std::int64_t d8, std::int64_t k, const T* factor) {             \
-      oja_solve_body<isa, T, L>(w, d8, k, factor);                                                 \
-    }                                                                                              \
-    template <typename T, int L, OjaMultiplier Kind>                                               \
-    target static void weights(const OjaWeights& how, std::int64_t first, std::int64_t first_row,  \
-                               const double* steps, std::int64_t m, std::int64_t m8, T* out) {     \
-      oja_weights_body<T, L, Kind>(how, first, first_row, steps, m, m8, out);                      \
-    }                                                                                              \
-    template <typename T>                                                                          \
-    target static OjaPause rows(const OjaShape& shape, const OjaRule& rule,                        \
-                                const OjaState<T>& state, const T* x, const double* steps,         \
-                                std::int64_t n, T* scores) {                                       \
-      return oja_rows_body<isa, T>(shape, rule, state, x, steps, n, scores);                       \
-    }                                                                                              \
-    template <typename T>                                                                          \
-    target static void gram(const T* rows, std::int64_t stride, std::int64_t padded,               \
-                            std::int64_t m, std::int64_t m8, T* out) {                             \
-      oja_gram_body<isa, T>(rows, stride, padded, m, m8, out);                                     \
-    }                                                                                              \
+#define NB26_OJA_LEVEL(isa, target)                                                               \
+  template <>                                                                                     \
+  struct Level<isa> {                                                                             \
+    template <typename T, int L, int C>                                                           \
+    target static void strip(const OjaStrip<T>& s) {                                              \
+      oja_strip_body<isa, T, L, C>(s);                                                            \
+    }                                                                                             \
+    template <typename T, int L>                                                                  \
+    target static void recursion(T* p, const T* gram, std::int64_t m8, std::int64_t used,         \
+                                 const T* weights) {                                              \
+      oja_recursion_body<isa, T, L>(p, gram, m8, used, weights);                                  \
+    }                                                                                             \
+    template <typename T, int L, int N>                                                           \
+    target static void dots(const T* w, std::int64_t step, std::int64_t j, std::int64_t i,        \
+                            std::int64_t n, double* out) {                                        \
+      oja_dots_body<isa, T, L, N>(w, step, j, i, n, out);                                         \
+    }                                                                                             \
+    template <int L>                                                                              \
+    target static void factor(double* s, std::int64_t k, double* finished) {                      \
+      oja_factor_body<L>(s, k, finished);                                                         \
+    }                                                                                             \
+    template <typename T, int L>                                                                  \
+    target static void solve(T* w, std::int64_t d8, std::int64_t k, const T* factor) {            \
+      oja_solve_body<isa, T, L>(w, d8, k, factor);                                                \
+    }                                                                                             \
+    template <typename T, int L, OjaMultiplier Kind>                                              \
+    target static void weights(const OjaWeights& how, std::int64_t first, std::int64_t first_row, \
+                               const double* steps, std::int64_t m, std::int64_t m8, T* out) {    \
+      oja_weights_body<T, L, Kind>(how, first, first_row, steps, m, m8, out);                     \
+    }                                                                                             \
+    template <typename T>                                                                         \
+    target static OjaPause rows(const OjaShape& shape, const OjaRule& rule,                       \
+                                const OjaState<T>& state, const T* x, const double* steps,        \
+                                std::int64_t n, T* scores) {                                      \
+      return oja_rows_body<isa, T>(shape, rule, state, x, steps, n, scores);                      \
+    }                                                                                             \
+    template <typename T>                                                                         \
+    target static void gram(const T* rows, std::int64_t stride, std::int64_t padded,              \
+                            std::int64_t m, std::int64_t m8, T* out) {                            \
+      oja_gram_body<isa, T>(rows, stride, padded, m, m8, out);                                    \
+    }                                                                                             \
   };
 
 NB26_OJA_LEVEL(0, )
@@ -76,15 +72,14 @@ NB26_OJA_LEVEL(2, NB26_TARGET_2)
 template <int Isa, typename T, int L>
 constexpr OjaPieces<T> pieces() {
   using At = Level<Isa>;
-  constexpr int kWidest = kOjaTileComponents<Isa>, kPart = L < 8 ? L : 8;
+  constexpr int kWidest = kOjaTileComponents<Isa>;
   return {L,
           kWidest,
           {At::template strip<T, L, 1>, At::template strip < T, L, kWidest < 2 ? 1 : 2 >,
            At::template strip<T, L, kWidest>},
           At::template recursion<T, L>,
-          At::template widen<T>,
-          {At::template dots<kPart, 1>, At::template dots<kPart, 2>, At::template dots<kPart, 3>,
-           At::template dots<kPart, 4>},
+          {At::template dots<T, L, 1>, At::template dots<T, L, 2>, At::template dots<T, L, 3>,
+           At::template dots<T, L, 4>, At::template dots<T, L, 5>},
           At::template factor<L>,
           At::template solve<T, L>};
 }
@@ -146,18 +141,16 @@ class LaneScratch {
         weights_(rounded(block) * lanes),
         factor_(k * (k + 1) / 2 * lanes),
         solve_(k * (k + 1) / 2 * lanes),
-        finished_(lanes),
-        wide_(sizeof(T) == sizeof(double) ? 0 : kOjaWideColumns * k * lanes) {}
+        finished_(lanes) {}
   OjaLaneScratch<T> view() {
-    return {projections_.data(), weights_.data(),  factor_.data(),
-            solve_.data(),       finished_.data(), wide_.data()};
+    return {projections_.data(), weights_.data(), factor_.data(), solve_.data(), finished_.data()};
   }
 
  private:
   Scratch<T> projections_, weights_;
   Scratch<double> factor_;
   Scratch<T> solve_;
-  Scratch<double> finished_, wide_;
+  Scratch<double> finished_;
 };
 
 // Closes open blocks; its scratch is made at the first.

@@ -80,8 +80,8 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         Rows between orthonormalisations. The update does not depend on it, but with ``"auto"`` the
         directions used for the eigengap are those of the last block, so estimates do a little.
     growth_limit : float, optional
-        A block closes early when the sum of step times squared length passes this (default 4, in
-        float32 1), before one direction drowns the others.
+        A block closes early when the sum of step times squared length passes this (default 4),
+        before one direction drowns the others.
     multiplier : {"double", "exponential"}, default="double"
         Weights of the replicates: 0 or 2 with equal chance, or exponential; both have mean 1 and
         variance 1.

@@ -166,7 +166,7 @@ def read_settings(
         init=init,
         pilot_size=pilot_size if init == "pilot" else 0,
         block_size=as_int(est.block_size, "block_size", minimum=1, maximum=MOST_BLOCK),
-        growth_limit=(1.0 if narrow else 4.0) if limit is None else limit,
+        growth_limit=4.0 if limit is None else limit,
         multiplier=as_choice(est.multiplier, "multiplier", MULTIPLIERS),
         multiplier_block=block,
         missing=as_choice(est.missing, "missing", ("raise", "drop")),

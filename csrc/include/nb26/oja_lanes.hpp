@@ -9,6 +9,7 @@
 // GFLOP/s).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "nb26/hd.hpp"
@@ -158,36 +159,42 @@ NB26_HD void oja_recursion_body(T* __restrict p, const T* __restrict gram, std::
   }
 }
 
-// Columns of W in double, for the dot products: wide (n) = w (n).
-template <typename T>
-NB26_HD void oja_widen_body(const T* __restrict w, std::int64_t n, double* __restrict wide) {
-  for (std::int64_t i = 0; i < n; ++i) wide[i] = static_cast<double>(w[i]);
-}
+// Columns whose dot products are summed in the number type before they join the total in double:
+// few enough for single precision, and for W to stay in the first-level cache.
+inline constexpr std::int64_t kOjaDotColumns = 32;
+inline constexpr std::int64_t kOjaDotRows = 5;
+// Squared length of a column from which its part sums may leave single precision.
+inline constexpr double kOjaMostSquare = 1e36;
 
-// out[r] += sum over c < n of w_(i+r)[c] w_j[c] for N values of i and eight lanes (or one);
-// components lie `next` apart in w and in out, rows `step` apart.
-template <int Isa, int L, int N>
-NB26_HD void oja_dots_body(const double* __restrict w, std::int64_t step, std::int64_t next,
-                           std::int64_t j, std::int64_t i, std::int64_t n, double* __restrict out) {
-  double sum[N][L];
+// out[r] += sum over c < n of w_(i+r)[c] w_j[c] for N values of i; components lie L apart in w and
+// in out, columns `step` apart.
+template <int Isa, typename T, int L, int N>
+NB26_HD void oja_dots_body(const T* __restrict w, std::int64_t step, std::int64_t j, std::int64_t i,
+                           std::int64_t n, double* __restrict out) {
+  constexpr bool kWide = sizeof(T) < sizeof(double);  // the total is wider than the sums
+  T sum[N][L];
   NB26_UNROLL
   for (int r = 0; r < N; ++r) {
-    for (int lane = 0; lane < L; ++lane) sum[r][lane] = out[r * next + lane];
+    for (int lane = 0; lane < L; ++lane)
+      sum[r][lane] = kWide ? T(0) : static_cast<T>(out[r * L + lane]);
   }
   for (std::int64_t c = 0; c < n; ++c) {
-    const double* row = w + c * step;
-    double b[L];
-    for (int lane = 0; lane < L; ++lane) b[lane] = row[j * next + lane];
+    const T* column = w + c * step;
+    T b[L];
+    for (int lane = 0; lane < L; ++lane) b[lane] = column[j * L + lane];
     NB26_UNROLL
     for (int r = 0; r < N; ++r) {
       for (int lane = 0; lane < L; ++lane) {
-        sum[r][lane] = madd<kOjaFused<Isa>>(row[(i + r) * next + lane], b[lane], sum[r][lane]);
+        sum[r][lane] = madd<kOjaFused<Isa>>(column[(i + r) * L + lane], b[lane], sum[r][lane]);
       }
     }
   }
   NB26_UNROLL
   for (int r = 0; r < N; ++r) {
-    for (int lane = 0; lane < L; ++lane) out[r * next + lane] = sum[r][lane];
+    for (int lane = 0; lane < L; ++lane) {
+      const double total = static_cast<double>(sum[r][lane]);
+      out[r * L + lane] = kWide ? out[r * L + lane] + total : total;
+    }
   }
 }
 
@@ -258,9 +265,6 @@ NB26_HD void oja_weights_body(const OjaWeights& how, std::int64_t first, std::in
   for (std::int64_t i = m * L; i < m8 * L; ++i) out[i] = T(0);
 }
 
-using OjaDots = void (*)(const double*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                         std::int64_t, double*);
-
 // The pieces of one level for one number type and lane count.
 template <typename T>
 struct OjaPieces {
@@ -268,8 +272,8 @@ struct OjaPieces {
   std::int64_t widest;                   // components of the widest strip, at most 3
   void (*strip[3])(const OjaStrip<T>&);  // of 1, 2, 3 components
   void (*recursion)(T*, const T*, std::int64_t, std::int64_t, const T*);
-  void (*widen)(const T*, std::int64_t, double*);
-  OjaDots dots[4];  // of 1, 2, 3, 4 components
+  void (*dots[kOjaDotRows])(const T*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                            double*);  // of 1, 2, 3, 4, 5 components
   void (*factor)(double*, std::int64_t, double*);
   void (*solve)(T*, std::int64_t, std::int64_t, const T*);
 };
@@ -282,11 +286,7 @@ struct OjaLaneScratch {
   double* factor;    // (k (k + 1) / 2, L)
   T* solve;          // the same in the number type
   double* finished;  // (L)
-  double* wide;      // (kOjaWideColumns, k, L), float only
 };
-
-// Columns whose dot products are taken at a time, so that they stay in the first-level cache.
-inline constexpr std::int64_t kOjaWideColumns = 32;
 
 // Adds a product over k components.
 template <typename T>
@@ -300,29 +300,43 @@ void oja_product(const OjaPieces<T>& run, OjaStrip<T> strip, std::int64_t k) {
   }
 }
 
-// factor += W'W over columns of W.
+// factor += W'W.
 template <typename T>
 void oja_inner_products(const OjaPieces<T>& run, const T* w, std::int64_t d8, std::int64_t k,
-                        const OjaLaneScratch<T>& scratch) {
-  const std::int64_t lanes = run.lanes, step = k * lanes, part = lanes < 8 ? lanes : 8;
-  for (std::int64_t first = 0; first < d8; first += kOjaWideColumns) {
-    const std::int64_t n = first + kOjaWideColumns < d8 ? kOjaWideColumns : d8 - first;
-    const double* wide = scratch.wide;
-    if constexpr (sizeof(T) == sizeof(double)) {
-      wide = w + first * step;
-    } else {
-      run.widen(w + first * step, n * step, scratch.wide);
-    }
-    for (std::int64_t lane = 0; lane < lanes; lane += part) {
-      for (std::int64_t j = 0; j < k; ++j) {
-        double* column = scratch.factor + (j * (j + 1) / 2) * lanes + lane;
-        for (std::int64_t i = 0; i <= j; i += 4) {
-          const std::int64_t several = j + 1 - i < 4 ? j + 1 - i : 4;
-          run.dots[several - 1](wide + lane, step, lanes, j, i, n, column + i * lanes);
-        }
+                        double* factor) {
+  const std::int64_t lanes = run.lanes, step = k * lanes;
+  for (std::int64_t first = 0; first < d8; first += kOjaDotColumns) {
+    const std::int64_t n = first + kOjaDotColumns < d8 ? kOjaDotColumns : d8 - first;
+    for (std::int64_t j = 0; j < k; ++j) {
+      double* column = factor + (j * (j + 1) / 2) * lanes;
+      for (std::int64_t i = 0; i <= j; i += kOjaDotRows) {
+        const std::int64_t several = j + 1 - i < kOjaDotRows ? j + 1 - i : kOjaDotRows;
+        run.dots[several - 1](w + first * step, step, j, i, n, column + i * lanes);
       }
     }
   }
+}
+
+// Columns so long that their squares leave single precision are brought back by a power of two,
+// which changes no direction; whether there were any.
+inline bool oja_shorten(float* w, std::int64_t d8, std::int64_t k, std::int64_t lanes,
+                        const double* factor) {
+  bool any = false;
+  for (std::int64_t j = 0; j < k; ++j) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      if (factor[(j * (j + 1) / 2 + j) * lanes + lane] < kOjaMostSquare) continue;
+      float* column = w + j * lanes + lane;
+      float largest = 0.0f;
+      for (std::int64_t c = 0; c < d8; ++c) {
+        const float size = std::fabs(column[c * k * lanes]);
+        largest = largest < size ? size : largest;
+      }
+      const float scale = std::ldexp(1.0f, -std::ilogb(largest));
+      for (std::int64_t c = 0; c < d8; ++c) column[c * k * lanes] *= scale;
+      any = true;
+    }
+  }
+  return any;
 }
 
 // QR with a positive diagonal, by Cholesky passes until one of them was well conditioned.
@@ -333,7 +347,13 @@ void oja_lanes_orthonormalise(const OjaPieces<T>& run, T* w, std::int64_t d8, st
   for (std::int64_t i = 0; i < lanes; ++i) scratch.finished[i] = 0.0;
   for (int pass = 0; pass < kOjaMostPasses; ++pass) {
     for (std::int64_t i = 0; i < n; ++i) scratch.factor[i] = 0.0;
-    oja_inner_products<T>(run, w, d8, k, scratch);
+    oja_inner_products<T>(run, w, d8, k, scratch.factor);
+    if constexpr (sizeof(T) == sizeof(float)) {
+      if (pass == 0 && oja_shorten(w, d8, k, lanes, scratch.factor)) {
+        for (std::int64_t i = 0; i < n; ++i) scratch.factor[i] = 0.0;
+        oja_inner_products<T>(run, w, d8, k, scratch.factor);
+      }
+    }
     run.factor(scratch.factor, k, scratch.finished);
     for (std::int64_t i = 0; i < n; ++i) scratch.solve[i] = static_cast<T>(scratch.factor[i]);
     run.solve(w, d8, k, scratch.solve);

@@ -102,9 +102,9 @@ NB26_HD bool oja_holds(double value) {
 
 // Most that one row may stretch an iterate. Its entries grow by no more than this, by the weight
 // (exponential ones stay below 37) and by what the open block holds already; in double their
-// squares are summed as well, in float they are summed as doubles.
+// squares are summed as well, in float such columns are shortened first.
 template <typename T>
-inline constexpr double kOjaMostGrowth = sizeof(T) == 4 ? 1e34 : 1e148;
+inline constexpr double kOjaMostGrowth = sizeof(T) == 4 ? 1e32 : 1e148;
 
 // gram[j][l] for j < l of the m rows; zeros in the rest of the rows and columns that are looked at,
 // m rounded up to 8.
