@@ -93,6 +93,45 @@ def oja_rows(
     """Absorb rows of `x`; closed blocks reach `replicates` and, with `keep`, stay in `slots`: (rows
     taken, blocks closed, why it stopped)."""
 
+def oja_sparse_close(
+    sizes: tuple[Any, ...],
+    rule: tuple[Any, ...],
+    state: tuple[Any, ...],
+    rows: tuple[Any, ...],
+    slots: tuple[Any, ...],
+    replicates: object,
+    weights: tuple[Any, ...],
+    first: int,
+    n_threads: int,
+) -> int:
+    """Close the open block of sparse rows, if there is one: the number of blocks closed."""
+
+def oja_sparse_pilot(
+    sizes: tuple[Any, ...],
+    rule: tuple[Any, ...],
+    state: tuple[Any, ...],
+    rows: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """Count sparse rows into the pilot: (rows taken, why it stopped)."""
+
+def oja_sparse_rows(
+    sizes: tuple[Any, ...],
+    rule: tuple[Any, ...],
+    state: tuple[Any, ...],
+    rows: tuple[Any, ...],
+    steps: object,
+    slots: tuple[Any, ...],
+    replicates: object,
+    weights: tuple[Any, ...],
+    first: int,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Absorb the sparse rows after those that the state holds; closed blocks reach `replicates`:
+    (rows taken, blocks closed, why it stopped)."""
+
+def oja_sparse_settle(sizes: tuple[Any, ...], state: tuple[Any, ...]) -> None:
+    """Recompute what depends on the directions and on the sum of the rows."""
+
 def oja_stride(sizes: tuple[Any, ...]) -> int:
     """Elements from one stored row to the next."""
 

@@ -14,7 +14,7 @@ void replicates(const OjaShape& shape, const OjaWeights& weights, const py::tupl
   const OjaSlots<T> slots = oja_slots<T>(shape, slot_arrays);
   const OjaReplicates<T> own = oja_replicate_array<T>(shape, array);
   check_apart(slot_arrays, array);
-  oja_check_blocks(shape, slots, blocks);
+  oja_check_blocks(shape, slots.sizes, 2, slots.slots, blocks);
   py::gil_scoped_release release;
   oja_replicates_cuda<T>(shape, weights, slots, blocks, own.data, own.groups, first);
 }

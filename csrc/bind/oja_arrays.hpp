@@ -66,38 +66,50 @@ T* oja_member(const py::tuple& arrays, std::size_t i, const char* name,
   return write<T>(array, name, wanted).data;
 }
 
-// (directions, mean, open_rows, open_steps, last_row, tracked, counts, sums). Until the call ends
-// its counts are a copy: they say where the kernels write, and a thread that works on the same
-// state must not move them meanwhile.
-template <typename T>
-class OjaCall {
+// Until the call ends its counts are a copy: they say where the kernels write, and a thread that
+// works on the same state must not move them meanwhile.
+class OjaCounts {
  public:
-  OjaCall(const OjaShape& shape, const py::tuple& arrays) {
-    const std::int64_t m8 = oja_rounded(shape.block);
-    state_ = {oja_member<T>(arrays, 0, "directions", {shape.tracked, shape.stride}),
-              oja_member<double>(arrays, 1, "mean", {shape.columns}),
-              oja_member<T>(arrays, 2, "open_rows", {m8, shape.stride}),
-              oja_member<double>(arrays, 3, "open_steps", {m8}),
-              oja_member<T>(arrays, 4, "last_row", {shape.stride}),
-              oja_member<double>(arrays, 5, "tracked", {kOjaTracks, shape.tracked}),
-              counts_.data(),
-              oja_member<double>(arrays, 7, "sums", {kOjaSums})};
-    std::int64_t* counts = oja_member<std::int64_t>(arrays, 6, "counts", {kOjaCounts});
-    std::copy_n(counts, kOjaCounts, counts_.data());
+  OjaCounts(const OjaShape& shape, std::int64_t* given) : given_(given) {
+    std::copy_n(given, kOjaCounts, counts_.data());
     if (counts_[kRowsOpen] < 0 || counts_[kRowsOpen] >= shape.block) {
       throw py::value_error("open rows must be fewer than block");
     }
-    given_ = counts;
   }
-  ~OjaCall() { std::copy_n(counts_.data(), kOjaCounts, given_); }
-  OjaCall(const OjaCall&) = delete;
-  OjaCall& operator=(const OjaCall&) = delete;
+  ~OjaCounts() { std::copy_n(counts_.data(), kOjaCounts, given_); }
+  OjaCounts(const OjaCounts&) = delete;
+  OjaCounts& operator=(const OjaCounts&) = delete;
+  std::int64_t* data() { return counts_.data(); }
+
+ private:
+  std::int64_t* given_;
+  std::array<std::int64_t, kOjaCounts> counts_{};
+};
+
+// (directions, mean, open_rows, open_steps, last_row, tracked, counts, sums)
+template <typename T>
+class OjaCall {
+ public:
+  OjaCall(const OjaShape& shape, const py::tuple& arrays)
+      : state_(members(shape, arrays)), counts_(shape, state_.counts) {
+    state_.counts = counts_.data();
+  }
   const OjaState<T>& state() const { return state_; }
 
  private:
-  OjaState<T> state_{};
-  std::array<std::int64_t, kOjaCounts> counts_{};
-  std::int64_t* given_ = nullptr;
+  static OjaState<T> members(const OjaShape& shape, const py::tuple& arrays) {
+    const std::int64_t m8 = oja_rounded(shape.block);
+    return {oja_member<T>(arrays, 0, "directions", {shape.tracked, shape.stride}),
+            oja_member<double>(arrays, 1, "mean", {shape.columns}),
+            oja_member<T>(arrays, 2, "open_rows", {m8, shape.stride}),
+            oja_member<double>(arrays, 3, "open_steps", {m8}),
+            oja_member<T>(arrays, 4, "last_row", {shape.stride}),
+            oja_member<double>(arrays, 5, "tracked", {kOjaTracks, shape.tracked}),
+            oja_member<std::int64_t>(arrays, 6, "counts", {kOjaCounts}),
+            oja_member<double>(arrays, 7, "sums", {kOjaSums})};
+  }
+  OjaState<T> state_;
+  OjaCounts counts_;
 };
 
 // (rows, gram, steps, sizes)
@@ -113,12 +125,13 @@ OjaSlots<T> oja_slots(const OjaShape& shape, const py::tuple& arrays) {
           oja_member<std::int64_t>(arrays, 3, "sizes", {slots, 2}), slots};
 }
 
-// Sizes come back from Python, and the kernels trust them.
-template <typename T>
-void oja_check_blocks(const OjaShape& shape, const OjaSlots<T>& slots, std::int64_t blocks) {
-  if (blocks < 0 || blocks > slots.slots) throw py::value_error("blocks must lie in the slots");
+// Sizes come back from Python, and the kernels trust them; `width` of them for each slot.
+inline void oja_check_blocks(const OjaShape& shape, const std::int64_t* sizes, std::int64_t width,
+                             std::int64_t slots, std::int64_t blocks) {
+  if (blocks < 0 || blocks > slots) throw py::value_error("blocks must lie in the slots");
   for (std::int64_t b = 0; b < blocks; ++b) {
-    if (slots.sizes[2 * b] < 1 || slots.sizes[2 * b] > shape.block || slots.sizes[2 * b + 1] < 1) {
+    const std::int64_t rows = sizes[width * b], first = sizes[width * b + 1];
+    if (rows < 1 || rows > shape.block || first < 1) {
       throw py::value_error("sizes of a slot must be rows in the block and a row number");
     }
   }

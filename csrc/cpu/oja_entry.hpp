@@ -87,10 +87,9 @@ constexpr OjaPieces<T> pieces() {
 // Everything the level in force offers for one number type.
 template <typename T>
 struct Table {
-  OjaPieces<T> one;    // the estimate
-  OjaPieces<T> group;  // a group of replicates
-  void (*weights[2])(const OjaWeights&, std::int64_t, std::int64_t, const double*, std::int64_t,
-                     std::int64_t, T*);  // by OjaMultiplier
+  OjaPieces<T> one;       // the estimate
+  OjaPieces<T> group;     // a group of replicates
+  OjaDraw<T> weights[2];  // by OjaMultiplier
   OjaPause (*rows)(const OjaShape&, const OjaRule&, const OjaState<T>&, const T*, const double*,
                    std::int64_t, T*);
   void (*gram)(const T*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T*);
@@ -203,6 +202,23 @@ void over_groups(const OjaShape& shape, T* replicates, std::int64_t groups, std:
 
 }  // namespace
 
+// For the kernels of sparse rows, which have source files of their own and take these from
+// oja_double.cpp and oja_float.cpp.
+template <typename T>
+const OjaPieces<T>& oja_pieces(bool group) {
+  return group ? table<T>().group : table<T>().one;
+}
+
+template <typename T>
+OjaDraw<T> oja_draw(OjaMultiplier kind) {
+  return table<T>().weights[static_cast<int>(kind)];
+}
+
+extern template const OjaPieces<double>& oja_pieces<double>(bool);
+extern template const OjaPieces<float>& oja_pieces<float>(bool);
+extern template OjaDraw<double> oja_draw<double>(OjaMultiplier);
+extern template OjaDraw<float> oja_draw<float>(OjaMultiplier);
+
 template <typename T>
 OjaProgress oja_center(const OjaShape& shape, const OjaRule& rule, const OjaState<T>& state,
                        const T* x, std::int64_t n, T* out) {
@@ -271,6 +287,8 @@ void oja_orthonormalise(const OjaShape& shape, T* replicates, std::int64_t group
 }
 
 #define NB26_OJA_INSTANCES(T)                                                                     \
+  template const OjaPieces<T>& oja_pieces<T>(bool);                                               \
+  template OjaDraw<T> oja_draw<T>(OjaMultiplier);                                                 \
   template OjaProgress oja_center<T>(const OjaShape&, const OjaRule&, const OjaState<T>&,         \
                                      const T*, std::int64_t, T*);                                 \
   template OjaProgress oja_rows<T>(const OjaShape&, const OjaRule&, const OjaState<T>&, const T*, \

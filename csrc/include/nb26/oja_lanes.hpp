@@ -265,6 +265,11 @@ NB26_HD void oja_weights_body(const OjaWeights& how, std::int64_t first, std::in
   for (std::int64_t i = m * L; i < m8 * L; ++i) out[i] = T(0);
 }
 
+// Weights of a group for one block, see oja_weights_body.
+template <typename T>
+using OjaDraw = void (*)(const OjaWeights&, std::int64_t, std::int64_t, const double*, std::int64_t,
+                         std::int64_t, T*);
+
 // The pieces of one level for one number type and lane count.
 template <typename T>
 struct OjaPieces {

@@ -119,6 +119,37 @@ NB26_HD void oja_gram_body(const T* rows, std::int64_t stride, std::int64_t padd
   }
 }
 
+// The steps of the m open rows into a slot, and as weights of the estimate; zeros after row m.
+template <typename T>
+void oja_open_steps(std::int64_t m, std::int64_t m8, const double* open, double* steps,
+                    T* weights) {
+  for (std::int64_t j = 0; j < m8; ++j) {
+    steps[j] = j < m ? open[j] : 0.0;
+    weights[j] = static_cast<T>(steps[j]);
+  }
+}
+
+// The estimate as iterates (d8, k0, 1) side by side, and back.
+template <typename T>
+void oja_as_columns(const OjaShape& shape, const T* directions, T* columns) {
+  const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8, k0 = shape.tracked;
+  for (std::int64_t j = 0; j < k0; ++j) {
+    for (std::int64_t c = 0; c < d8; ++c) {
+      columns[c * k0 + j] = c < d ? directions[j * shape.stride + c] : T(0);
+    }
+  }
+}
+
+template <typename T>
+void oja_from_columns(const OjaShape& shape, const T* columns, T* directions) {
+  const std::int64_t k0 = shape.tracked;
+  for (std::int64_t j = 0; j < k0; ++j) {
+    for (std::int64_t c = 0; c < shape.columns; ++c) {
+      directions[j * shape.stride + c] = columns[c * k0 + j];
+    }
+  }
+}
+
 // Moves the open block into a slot and applies it to the estimate; columns is scratch for its
 // iterate as (d8, k0, 1).
 template <typename T>
@@ -138,72 +169,80 @@ void oja_close_block(const OjaPieces<T>& run,
   std::copy(state.open_rows, state.open_rows + m * stride, rows);
   std::fill(rows + m * stride, rows + used * stride, T(0));
   products(rows, stride, padded, m, m8, gram);
-  for (std::int64_t j = 0; j < m8; ++j) {
-    steps[j] = j < m ? state.open_steps[j] : 0.0;
-    scratch.weights[j] = static_cast<T>(steps[j]);
-  }
+  oja_open_steps<T>(m, m8, state.open_steps, steps, scratch.weights);
   slots.sizes[2 * slot] = m;
   slots.sizes[2 * slot + 1] = state.counts[kRowsSeen] - m + 1;
 
-  for (std::int64_t j = 0; j < k0; ++j) {
-    for (std::int64_t c = 0; c < d8; ++c) {
-      columns[c * k0 + j] = c < d ? state.directions[j * stride + c] : T(0);
-    }
-  }
+  oja_as_columns<T>(shape, state.directions, columns);
   oja_lanes_block<T>(run, columns, d8, k0, stride, m, m8, rows, gram, scratch);
-  for (std::int64_t j = 0; j < k0; ++j) {
-    for (std::int64_t c = 0; c < d; ++c) {
-      state.directions[j * stride + c] = columns[c * k0 + j];
-    }
-  }
+  oja_from_columns<T>(shape, columns, state.directions);
   state.counts[kRowsOpen] = 0;
   state.sums[kGrowth] = 0.0;
 }
 
-// Sums for the gap, the eigenvalues and the lag-1 correlation of score times residual, from the row
-// before it is absorbed.
-template <int Isa, typename T>
-NB26_HD void oja_track_row(const OjaShape& shape, const OjaState<T>& state, const T* y,
-                           double square, double t, T* scores) {
-  constexpr bool kFused = kOjaFused<Isa>;
+// Sums for the gap and the eigenvalues, from a row before it is absorbed. Returns the part of its
+// squared length outside the leading space, 0 where that is no more than `noise` or has no lag yet.
+template <typename T, typename Score>
+NB26_HD double oja_track_scores(const OjaShape& shape, const OjaState<T>& state,
+                                const Score* scores, double square, double t, double noise) {
   const std::int64_t k = shape.components, k0 = shape.tracked;
-  const std::int64_t padded = (shape.columns + kOjaLanes<T> - 1) / kOjaLanes<T> * kOjaLanes<T>;
   double* epoch = state.tracked + kEpochSquares * k0;
   double* weighted = state.tracked + kWeightedSquares * k0;
-  double* product = state.tracked + kLagProduct * k0;
-  double* lag_square = state.tracked + kLagSquare * k0;
-  double* last = state.tracked + kLastScore * k0;
-
-  oja_all_dots<kFused, T>(y, state.directions, shape.stride, padded, k0, scores);
-  double explained = 0.0, overlap = 0.0;
+  double explained = 0.0;
   for (std::int64_t j = 0; j < k0; ++j) {
     const double score = static_cast<double>(scores[j]);
     epoch[j] += score * score;
     weighted[j] += t * (score * score);
-    if (j < k) {
-      explained += score * score;
-      overlap += score * last[j];
-    }
+    if (j < k) explained += score * score;
   }
   state.counts[kEpochRows] += 1;
   state.sums[kTotal] += t * square;
   state.sums[kWeight] += t;
-
-  // what rounding leaves of a row inside the leading space is not a residual
-  const double noise = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  const bool second = state.counts[kRowsSeen] - state.counts[kPilotRows] >= 2;
   const double residual = square - explained;
-  if (k < shape.columns && residual > noise * square &&
-      state.counts[kRowsSeen] - state.counts[kPilotRows] >= 2) {
+  return k < shape.columns && second && residual > noise ? residual : 0.0;
+}
+
+// Sums for the lag-1 correlation of score times residual; lag: product of the row with the row
+// before.
+template <typename T, typename Score>
+NB26_HD void oja_track_lag(const OjaShape& shape, const OjaState<T>& state, const Score* scores,
+                           double residual, double lag) {
+  const std::int64_t k = shape.components, k0 = shape.tracked;
+  double* product = state.tracked + kLagProduct * k0;
+  double* lag_square = state.tracked + kLagSquare * k0;
+  const double* last = state.tracked + kLastScore * k0;
+  double overlap = 0.0;
+  for (std::int64_t j = 0; j < k; ++j) overlap += static_cast<double>(scores[j]) * last[j];
+  const double residual_lag = lag - overlap;
+  for (std::int64_t j = 0; j < k; ++j) {
+    const double score = static_cast<double>(scores[j]);
+    product[j] += score * last[j] * residual_lag;
+    lag_square[j] += score * score * residual;
+  }
+}
+
+template <typename T, typename Score>
+NB26_HD void oja_keep_scores(const OjaShape& shape, const OjaState<T>& state, const Score* scores) {
+  double* last = state.tracked + kLastScore * shape.tracked;
+  for (std::int64_t j = 0; j < shape.components; ++j) last[j] = static_cast<double>(scores[j]);
+}
+
+template <int Isa, typename T>
+NB26_HD void oja_track_row(const OjaShape& shape, const OjaState<T>& state, const T* y,
+                           double square, double t, T* scores) {
+  constexpr bool kFused = kOjaFused<Isa>;
+  const std::int64_t padded = (shape.columns + kOjaLanes<T> - 1) / kOjaLanes<T> * kOjaLanes<T>;
+  oja_all_dots<kFused, T>(y, state.directions, shape.stride, padded, shape.tracked, scores);
+  // what rounding leaves of a row inside the leading space is not a residual
+  const double noise = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon()) * square;
+  const double residual = oja_track_scores<T>(shape, state, scores, square, t, noise);
+  if (residual > 0.0) {
     T lag;
     oja_row_dots<kFused, T, 1>(y, state.last_row, 0, padded, &lag);
-    const double residual_lag = static_cast<double>(lag) - overlap;
-    for (std::int64_t j = 0; j < k; ++j) {
-      const double score = static_cast<double>(scores[j]);
-      product[j] += score * last[j] * residual_lag;
-      lag_square[j] += score * score * residual;
-    }
+    oja_track_lag<T>(shape, state, scores, residual, static_cast<double>(lag));
   }
-  for (std::int64_t j = 0; j < k; ++j) last[j] = static_cast<double>(scores[j]);
+  oja_keep_scores<T>(shape, state, scores);
   std::copy(y, y + padded, state.last_row);
 }
 
@@ -230,6 +269,27 @@ struct OjaPause {
   bool block_due;
 };
 
+// The step of row t, or why the row cannot be taken.
+template <typename T>
+NB26_HD OjaStop oja_row_step(const OjaState<T>& state, double t, double square, const double* given,
+                             double* step) {
+  if (!oja_holds<T>(square)) return OjaStop::kTooLarge;
+  *step = given ? *given : state.sums[kStepScale] / (state.sums[kStepOffset] + t);
+  if (!oja_holds<T>(*step) || !(static_cast<T>(*step) > T(0))) return OjaStop::kBadStep;
+  return *step * square <= kOjaMostGrowth<T> ? OjaStop::kEnd : OjaStop::kTooFar;
+}
+
+// Counts a row into the open block; whether the block is now due.
+template <typename T>
+NB26_HD bool oja_open_row(const OjaShape& shape, const OjaRule& rule, const OjaState<T>& state,
+                          double step, double square) {
+  state.open_steps[state.counts[kRowsOpen]] = step;
+  state.counts[kRowsOpen] += 1;
+  state.sums[kGrowth] += step * square;
+  return state.counts[kRowsOpen] == shape.block ||
+         state.sums[kGrowth] > rule.growth_limit * (1.0 + 1e-9);
+}
+
 template <int Isa, typename T>
 NB26_HD OjaPause oja_rows_body(const OjaShape& shape, const OjaRule& rule, const OjaState<T>& state,
                                const T* x, const double* steps, std::int64_t n, T* scores) {
@@ -238,23 +298,16 @@ NB26_HD OjaPause oja_rows_body(const OjaShape& shape, const OjaRule& rule, const
     const double t = static_cast<double>(state.counts[kRowsSeen] + 1);
     const double scale = std::sqrt((t - 1.0) / t);
     const double square = oja_next_square(x + i * d, state.mean, d, scale, rule.center);
-    if (!oja_holds<T>(square)) return {i, OjaStop::kTooLarge, false};
-    const double step = steps ? steps[i] : state.sums[kStepScale] / (state.sums[kStepOffset] + t);
-    if (!oja_holds<T>(step) || !(static_cast<T>(step) > T(0))) {
-      return {i, OjaStop::kBadStep, false};
-    }
-    if (!(step * square <= kOjaMostGrowth<T>)) return {i, OjaStop::kTooFar, false};
+    double step = 0.0;
+    const OjaStop stop = oja_row_step<T>(state, t, square, steps ? steps + i : nullptr, &step);
+    if (stop != OjaStop::kEnd) return {i, stop, false};
     T* y = state.open_rows + state.counts[kRowsOpen] * shape.stride;
     oja_center_row(x + i * d, state.mean, d, scale, 1.0 / t, rule.center, y);
-    state.open_steps[state.counts[kRowsOpen]] = step;
     state.counts[kRowsSeen] += 1;
     state.sums[kSquares] += square;
     state.sums[kSteps] += step;
     oja_track_row<Isa, T>(shape, state, y, square, t, scores);
-    state.counts[kRowsOpen] += 1;
-    state.sums[kGrowth] += step * square;
-    const bool due = state.counts[kRowsOpen] == shape.block ||
-                     state.sums[kGrowth] > rule.growth_limit * (1.0 + 1e-9);
+    const bool due = oja_open_row<T>(shape, rule, state, step, square);
     if (due || state.counts[kRowsSeen] == state.counts[kNextRefresh]) {
       return {i + 1, OjaStop::kEnd, due};
     }

@@ -1,0 +1,7 @@
+#include "oja_sparse_entry.hpp"
+
+namespace nb26 {
+
+NB26_OJA_SPARSE_INSTANCES(double)
+
+}  // namespace nb26

@@ -1,0 +1,468 @@
+// Bodies of the kernels for sparse rows, see oja_sparse_api.hpp. The iterates are laid out as in
+// oja_lanes.hpp: W is (d8, k, L), and all k L numbers of one column of the data lie together.
+//
+// Lanes never mix, and every sum is one chain in a fixed order: over the entries of a row as they
+// are stored, over rows as they came.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "nb26/hd.hpp"
+#include "nb26/oja_lanes.hpp"
+#include "nb26/oja_rows.hpp"
+#include "nb26/oja_sparse_api.hpp"
+
+namespace nb26 {
+
+// Units of L numbers that a sum keeps in registers.
+template <int Isa>
+inline constexpr int kOjaSparseUnits = Isa == 2   ? 4
+                                       : Isa == 1 ? 2
+                                                  : 1;
+
+// A sparse matrix against W, of which `step` numbers belong to one column of the data. Without
+// columns the entries of a row are those of columns 0, 1, 2, ...
+template <typename T>
+struct OjaSparseProduct {
+  const T* values;
+  const std::int32_t* columns;
+  const std::int64_t* starts;
+  std::int64_t n;
+  std::int64_t step;
+};
+
+// out (n, step) = rows W, for N units of L numbers from where w and out point.
+template <int Isa, typename T, int L, int N, bool Dense>
+NB26_HD void oja_gather_body(const OjaSparseProduct<T>& x, const T* __restrict w,
+                             T* __restrict out) {
+  for (std::int64_t i = 0; i < x.n; ++i) {
+    T sum[N][L];
+    NB26_UNROLL
+    for (int u = 0; u < N; ++u) {
+      for (int lane = 0; lane < L; ++lane) sum[u][lane] = T(0);
+    }
+    const std::int64_t begin = x.starts[i], end = x.starts[i + 1];
+    for (std::int64_t at = begin; at < end; ++at) {
+      const std::int64_t c = Dense ? at - begin : static_cast<std::int64_t>(x.columns[at]);
+      const T value = x.values[at];
+      const T* __restrict row = w + c * x.step;
+      NB26_UNROLL
+      for (int u = 0; u < N; ++u) {
+        for (int lane = 0; lane < L; ++lane) {
+          sum[u][lane] = madd<kOjaFused<Isa>>(value, row[u * L + lane], sum[u][lane]);
+        }
+      }
+    }
+    NB26_UNROLL
+    for (int u = 0; u < N; ++u) {
+      for (int lane = 0; lane < L; ++lane) out[i * x.step + u * L + lane] = sum[u][lane];
+    }
+  }
+}
+
+// W += rows' change, change (n, step), for N units of L numbers.
+template <int Isa, typename T, int L, int N, bool Dense>
+NB26_HD void oja_scatter_body(const OjaSparseProduct<T>& x, const T* __restrict change,
+                              T* __restrict w) {
+  for (std::int64_t i = 0; i < x.n; ++i) {
+    T part[N][L];
+    NB26_UNROLL
+    for (int u = 0; u < N; ++u) {
+      for (int lane = 0; lane < L; ++lane) part[u][lane] = change[i * x.step + u * L + lane];
+    }
+    const std::int64_t begin = x.starts[i], end = x.starts[i + 1];
+    for (std::int64_t at = begin; at < end; ++at) {
+      const std::int64_t c = Dense ? at - begin : static_cast<std::int64_t>(x.columns[at]);
+      const T value = x.values[at];
+      T* __restrict row = w + c * x.step;
+      NB26_UNROLL
+      for (int u = 0; u < N; ++u) {
+        for (int lane = 0; lane < L; ++lane) {
+          row[u * L + lane] = madd<kOjaFused<Isa>>(value, part[u][lane], row[u * L + lane]);
+        }
+      }
+    }
+  }
+}
+
+// The pieces of one level for one number type and lane count.
+template <typename T>
+struct OjaSparsePieces {
+  std::int64_t widest;  // units at a time, at most 4
+  // [rows, or one dense row][units - 1]
+  void (*gather[2][4])(const OjaSparseProduct<T>&, const T*, T*);
+  void (*scatter[2][4])(const OjaSparseProduct<T>&, const T*, T*);
+};
+
+// Every unit of a product.
+template <typename T>
+void oja_over_units(void (*const (&piece)[4])(const OjaSparseProduct<T>&, const T*, T*),
+                    std::int64_t widest, std::int64_t lanes, const OjaSparseProduct<T>& x,
+                    const T* from, T* to) {
+  for (std::int64_t at = 0; at < x.step; at += widest * lanes) {
+    const std::int64_t units = std::min(widest, (x.step - at) / lanes);
+    piece[units - 1](x, from + at, to + at);
+  }
+}
+
+// The rows of one block: m of them from `begin`, the first of which is row first_row of the data.
+template <typename T>
+struct OjaSparseBlock {
+  OjaSparseRows<T> rows;
+  std::int64_t begin, m, first_row;
+  const T* mean;  // of the rows before, (d)
+  bool center;
+};
+
+// One block applied to the iterates w (d8, k, L). The weights lie in the scratch; loose is scratch
+// for (m + 1) k L numbers.
+template <typename T>
+void oja_sparse_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse, T* w,
+                      const OjaShape& shape, std::int64_t k, const OjaSparseBlock<T>& block,
+                      const T* gram, const OjaLaneScratch<T>& scratch, T* loose) {
+  const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8, m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t lanes = run.lanes, step = k * lanes, m = block.m, used = (m + 7) / 8 * 8;
+  const OjaSparseProduct<T> rows{block.rows.values, block.rows.columns,
+                                 block.rows.starts + block.begin, m, step};
+  const std::int64_t whole[2] = {0, d};
+  const OjaSparseProduct<T> mean{block.mean, nullptr, whole, 1, step};
+  T* p = scratch.projections;
+  T* middle = loose + m * step;  // the mean's part
+
+  oja_over_units<T>(sparse.gather[0], sparse.widest, lanes, rows, w, loose);
+  if (block.center) oja_over_units<T>(sparse.gather[1], sparse.widest, lanes, mean, w, middle);
+  for (std::int64_t i = 0; i < used; ++i) {
+    const double t = static_cast<double>(block.first_row + i);
+    const T alpha = static_cast<T>(std::sqrt((t - 1.0) / t)), part = static_cast<T>(1.0 / t);
+    for (std::int64_t j = 0; j < k; ++j) {
+      T* out = p + (j * m8 + i) * lanes;
+      T* product = loose + i * step + j * lanes;
+      T* running = middle + j * lanes;
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        if (i >= m) {
+          out[lane] = T(0);
+        } else if (!block.center) {
+          out[lane] = product[lane];
+        } else {
+          const T difference = product[lane] - running[lane];
+          out[lane] = alpha * difference;
+          running[lane] += part * difference;
+        }
+      }
+    }
+  }
+  for (std::int64_t j = 0; j < k; ++j) {
+    run.recursion(p + j * m8 * lanes, gram, m8, used, scratch.weights);
+  }
+  // backwards through the same recursion: what each row and the mean contribute
+  std::fill(middle, middle + step, T(0));
+  for (std::int64_t i = m - 1; i >= 0; --i) {
+    const double t = static_cast<double>(block.first_row + i);
+    const T alpha = static_cast<T>(std::sqrt((t - 1.0) / t)), part = static_cast<T>(1.0 / t);
+    for (std::int64_t j = 0; j < k; ++j) {
+      const T* change = p + (j * m8 + i) * lanes;
+      T* product = loose + i * step + j * lanes;
+      T* running = middle + j * lanes;
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        if (!block.center) {
+          product[lane] = change[lane];
+        } else {
+          product[lane] = alpha * change[lane] + part * running[lane];
+          running[lane] -= product[lane];
+        }
+      }
+    }
+  }
+  if (block.center) oja_over_units<T>(sparse.scatter[1], sparse.widest, lanes, mean, middle, w);
+  oja_over_units<T>(sparse.scatter[0], sparse.widest, lanes, rows, loose, w);
+  oja_lanes_orthonormalise<T>(run, w, d8, k, scratch);
+}
+
+// An entry of the block and the entry of an earlier row in the same column, if there is one.
+struct OjaSparseEntry {
+  std::int64_t before;
+  std::int64_t row;
+};
+
+// Scratch for the products of rows.
+struct OjaSparseScratch {
+  std::int64_t* heads;      // (d) the last entry of each column, -1 between calls
+  OjaSparseEntry* entries;  // one for each entry of the block
+  double* products;         // (m, m)
+  double* dots;             // (m)
+};
+
+// products[j][l] = x_j' x_l for j <= l; columns without two entries cost nothing.
+template <typename T>
+void oja_sparse_products(const OjaSparseRows<T>& rows, std::int64_t begin, std::int64_t m,
+                         const OjaSparseScratch& scratch) {
+  const std::int64_t first = rows.starts[begin];
+  std::fill(scratch.products, scratch.products + m * m, 0.0);
+  for (std::int64_t l = 0; l < m; ++l) {
+    for (std::int64_t at = rows.starts[begin + l]; at < rows.starts[begin + l + 1]; ++at) {
+      const double value = static_cast<double>(rows.values[at]);
+      std::int64_t& head = scratch.heads[rows.columns[at]];
+      scratch.products[l * m + l] += value * value;
+      for (std::int64_t e = head; e >= 0; e = scratch.entries[e].before) {
+        const double other = static_cast<double>(rows.values[first + e]);
+        scratch.products[scratch.entries[e].row * m + l] += value * other;
+      }
+      scratch.entries[at - first] = {head, l};
+      head = at - first;
+    }
+  }
+  for (std::int64_t at = first; at < rows.starts[begin + m]; ++at) {
+    scratch.heads[rows.columns[at]] = -1;
+  }
+}
+
+// gram[j][l] = y_j' y_l for j < l, zeros in the rest of what is looked at. scratch.products holds
+// x_j' x_l, scratch.dots the products of the rows with Xi at the start of the block.
+template <typename T>
+void oja_sparse_gram(std::int64_t m, std::int64_t m8, std::int64_t first_row, bool center,
+                     double base_square, const OjaSparseScratch& scratch, T* gram) {
+  const std::int64_t used = (m + 7) / 8 * 8;
+  for (std::int64_t j = 0; j < used; ++j) std::fill(gram + j * m8, gram + j * m8 + used, T(0));
+  const double* products = scratch.products;
+  double* dots = scratch.dots;  // x_l' Xi_j, Xi_j being the sum of the rows before row j
+  double square = base_square;  // |Xi_j|^2
+  for (std::int64_t j = 0; j < m; ++j) {
+    const double t = static_cast<double>(first_row + j), scale = std::sqrt((t - 1.0) / t);
+    const double part = t > 1.0 ? 1.0 / (t - 1.0) : 0.0;
+    double forward = dots[j];  // x_j' Xi_l
+    double across = square;    // Xi_j' Xi_l
+    for (std::int64_t l = j + 1; l < m; ++l) {
+      if (!center) {
+        gram[j * m8 + l] = static_cast<T>(products[j * m + l]);
+        continue;
+      }
+      forward += products[j * m + l - 1];
+      across += dots[l - 1];
+      const double u = static_cast<double>(first_row + l), other = 1.0 / (u - 1.0);
+      const double value =
+          products[j * m + l] - forward * other - dots[l] * part + across * part * other;
+      gram[j * m8 + l] = static_cast<T>(scale * std::sqrt((u - 1.0) / u) * value);
+    }
+    square += 2.0 * dots[j] + products[j * m + j];
+    for (std::int64_t l = j + 1; l < m; ++l) dots[l] += products[j * m + l];
+  }
+}
+
+// Product of a direction with a dense vector; no fused operations, as everywhere in the sums that
+// decide where a block closes.
+template <typename T>
+double oja_dense_dot(const T* a, const double* b, std::int64_t d) {
+  double lane[8] = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+  std::int64_t c = 0;
+  for (; c + 8 <= d; c += 8) {
+    for (int i = 0; i < 8; ++i) lane[i] += static_cast<double>(a[c + i]) * b[c + i];
+  }
+  for (int i = 0; c + i < d; ++i) lane[i] += static_cast<double>(a[c + i]) * b[c + i];
+  return oja_lane_sum<double, 8>(lane);
+}
+
+// Product of a row with a dense vector.
+template <typename T, typename V>
+double oja_sparse_dot(const OjaSparseRows<T>& rows, std::int64_t i, const V* dense) {
+  double sum = 0.0;
+  for (std::int64_t at = rows.starts[i]; at < rows.starts[i + 1]; ++at) {
+    sum += static_cast<double>(rows.values[at]) * static_cast<double>(dense[rows.columns[at]]);
+  }
+  return sum;
+}
+
+// Product of two rows.
+template <typename T>
+double oja_sparse_pair(const OjaSparseRows<T>& rows, std::int64_t i, std::int64_t j) {
+  std::int64_t a = rows.starts[i], b = rows.starts[j];
+  const std::int64_t a_end = rows.starts[i + 1], b_end = rows.starts[j + 1];
+  double sum = 0.0;
+  while (a < a_end && b < b_end) {
+    const std::int32_t left = rows.columns[a], right = rows.columns[b];
+    if (left == right) {
+      sum += static_cast<double>(rows.values[a]) * static_cast<double>(rows.values[b]);
+    }
+    a += left <= right;
+    b += right <= left;
+  }
+  return sum;
+}
+
+template <typename T>
+void oja_sparse_settle_body(const OjaShape& shape, const OjaSparseState<T>& state) {
+  const std::int64_t d = shape.columns;
+  for (std::int64_t j = 0; j < shape.tracked; ++j) {
+    state.projected[j] = oja_dense_dot<T>(state.own.directions + j * shape.stride, state.total, d);
+  }
+  state.moments[kTotalSquare] = oja_dense_dot<double>(state.total, state.total, d);
+  state.moments[kBaseSquare] = state.moments[kTotalSquare];
+}
+
+// What one row adds, before it is absorbed.
+struct OjaSparseRow {
+  double raw;     // |x|^2
+  double dot;     // x' Xi
+  double part;    // 1 / (t - 1), 0 for the first row and without centring
+  double scale;   // alpha, 1 without centring
+  double size;    // |x|^2 + |Xi|^2 / (t - 1)^2: what rounding is measured by
+  double square;  // |y|^2
+};
+
+template <typename T>
+OjaSparseRow oja_sparse_row(const OjaRule& rule, const OjaSparseState<T>& state,
+                            const OjaSparseRows<T>& rows, std::int64_t i) {
+  const double t = static_cast<double>(state.own.counts[kRowsSeen] + 1);
+  OjaSparseRow row{0.0, 0.0, 0.0, 1.0, 0.0, 0.0};
+  for (std::int64_t at = rows.starts[i]; at < rows.starts[i + 1]; ++at) {
+    const double value = static_cast<double>(rows.values[at]);
+    row.raw += value * value;
+    if (rule.center) row.dot += value * state.total[rows.columns[at]];
+  }
+  row.size = row.square = row.raw;
+  if (!rule.center) return row;
+  row.part = t > 1.0 ? 1.0 / (t - 1.0) : 0.0;
+  row.scale = std::sqrt((t - 1.0) / t);
+  const double middle = state.moments[kTotalSquare] * row.part * row.part;
+  row.size += middle;
+  // where rows that are all alike cancel, rounding leaves no length behind
+  const double value = row.raw - 2.0 * (row.dot * row.part) + middle;
+  const double noise = 64.0 * std::numeric_limits<double>::epsilon() * row.size;
+  row.square = value <= noise ? 0.0 : (t - 1.0) / t * value;
+  if (!oja_holds<T>(row.size)) row.square = row.size;
+  return row;
+}
+
+// The sums over all rows take the row in.
+template <typename T>
+void oja_sparse_add(const OjaRule& rule, const OjaSparseState<T>& state,
+                    const OjaSparseRows<T>& rows, std::int64_t i, const OjaSparseRow& row) {
+  double* moments = state.moments;
+  moments[kLastTotalSquare] = moments[kTotalSquare];
+  moments[kLastTotalDot] = row.dot;
+  moments[kLastSquare] = row.raw;
+  if (!rule.center) return;
+  moments[kTotalSquare] += 2.0 * row.dot + row.raw;
+  for (std::int64_t at = rows.starts[i]; at < rows.starts[i + 1]; ++at) {
+    state.total[rows.columns[at]] += static_cast<double>(rows.values[at]);
+  }
+}
+
+// Product of centred rows t and t - 1.
+template <typename T>
+double oja_sparse_lag(const OjaRule& rule, const OjaSparseState<T>& state,
+                      const OjaSparseRows<T>& rows, std::int64_t i, const OjaSparseRow& row,
+                      double t) {
+  const double pair = oja_sparse_pair<T>(rows, i, i - 1);
+  if (!rule.center) return pair;
+  if (t < 3.0) return 0.0;
+  const double* last = state.moments;
+  const double before = 1.0 / (t - 2.0);
+  const double value = pair - (row.dot - pair) * before -
+                       (last[kLastTotalDot] + last[kLastSquare]) * row.part +
+                       (last[kLastTotalSquare] + last[kLastTotalDot]) * row.part * before;
+  return row.scale * std::sqrt((t - 2.0) / (t - 1.0)) * value;
+}
+
+template <typename T>
+OjaProgress oja_sparse_pilot_body(const OjaRule& rule, const OjaSparseState<T>& state,
+                                  const OjaSparseRows<T>& rows) {
+  for (std::int64_t i = 0; i < rows.n; ++i) {
+    const OjaSparseRow row = oja_sparse_row<T>(rule, state, rows, i);
+    if (!oja_holds<T>(row.square)) return {i, 0, OjaStop::kTooLarge};
+    oja_sparse_add<T>(rule, state, rows, i, row);
+    state.own.counts[kRowsSeen] += 1;
+    state.own.sums[kSquares] += row.square;
+  }
+  return {rows.n, 0, OjaStop::kEnd};
+}
+
+// Rows begin..rows.n-1 up to where a block or a refresh is due; scores: scratch for 2 k0 numbers.
+template <typename T>
+OjaPause oja_sparse_rows_body(const OjaShape& shape, const OjaRule& rule,
+                              const OjaSparseState<T>& state, const OjaSparseRows<T>& rows,
+                              std::int64_t begin, const double* steps, double* scores) {
+  const OjaState<T>& own = state.own;
+  double* products = scores + shape.tracked;
+  for (std::int64_t i = begin; i < rows.n; ++i) {
+    const double t = static_cast<double>(own.counts[kRowsSeen] + 1);
+    const OjaSparseRow row = oja_sparse_row<T>(rule, state, rows, i);
+    double step = 0.0;
+    const OjaStop stop =
+        oja_row_step<T>(own, t, row.square, steps ? steps + (i - begin) : nullptr, &step);
+    if (stop != OjaStop::kEnd) return {i - begin, stop, false};
+    own.counts[kRowsSeen] += 1;
+    own.sums[kSquares] += row.square;
+    own.sums[kSteps] += step;
+    for (std::int64_t j = 0; j < shape.tracked; ++j) {
+      products[j] = oja_sparse_dot<T, T>(rows, i, own.directions + j * shape.stride);
+      scores[j] = row.scale * (products[j] - state.projected[j] * row.part);
+    }
+    // what rounding leaves of a row inside the leading space is not a residual
+    const double noise = 64.0 * static_cast<double>(std::numeric_limits<T>::epsilon()) * row.square;
+    const double residual =
+        oja_track_scores<T>(shape, own, scores, row.square, t,
+                            noise + 64.0 * std::numeric_limits<double>::epsilon() * row.size);
+    if (residual > 0.0) {
+      const double lag = oja_sparse_lag<T>(rule, state, rows, i, row, t);
+      oja_track_lag<T>(shape, own, scores, residual, lag);
+    }
+    oja_keep_scores<T>(shape, own, scores);
+    oja_sparse_add<T>(rule, state, rows, i, row);
+    if (rule.center) {
+      for (std::int64_t j = 0; j < shape.tracked; ++j) state.projected[j] += products[j];
+    }
+    const bool due = oja_open_row<T>(shape, rule, own, step, row.square);
+    if (due || own.counts[kRowsSeen] == own.counts[kNextRefresh]) {
+      return {i - begin + 1, OjaStop::kEnd, due};
+    }
+  }
+  return {rows.n - begin, OjaStop::kEnd, false};
+}
+
+// Puts the open block, of which `begin` is the first row, into a slot and applies it to the
+// estimate; columns is scratch for its iterate as (d8, k0, 1), loose as in oja_sparse_block.
+template <typename T>
+void oja_sparse_close_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse,
+                            const OjaShape& shape, bool center, const OjaSparseState<T>& state,
+                            const OjaSparseRows<T>& rows, std::int64_t begin,
+                            const OjaSparseSlots<T>& slots, std::int64_t slot, T* columns,
+                            const OjaLaneScratch<T>& lanes, T* loose,
+                            const OjaSparseScratch& scratch) {
+  const std::int64_t m = state.own.counts[kRowsOpen], m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8;
+  const std::int64_t first_row = state.own.counts[kRowsSeen] - m + 1;
+  T* gram = slots.gram + slot * m8 * m8;
+  T* mean = slots.mean + slot * d8;
+
+  oja_sparse_products<T>(rows, begin, m, scratch);
+  if (center) {
+    for (std::int64_t j = 0; j < m; ++j) {
+      scratch.dots[j] = oja_sparse_dot<T, double>(rows, begin + j, state.base);
+    }
+    const double part = first_row > 1 ? 1.0 / static_cast<double>(first_row - 1) : 0.0;
+    for (std::int64_t c = 0; c < d; ++c) mean[c] = static_cast<T>(state.base[c] * part);
+  }
+  oja_sparse_gram<T>(m, m8, first_row, center, state.moments[kBaseSquare], scratch, gram);
+  oja_open_steps<T>(m, m8, state.own.open_steps, slots.steps + slot * m8, lanes.weights);
+  std::int64_t* sizes = slots.sizes + 3 * slot;
+  sizes[0] = m;
+  sizes[1] = first_row;
+  sizes[2] = begin;
+
+  oja_as_columns<T>(shape, state.own.directions, columns);
+  oja_sparse_block<T>(run, sparse, columns, shape, shape.tracked,
+                      {rows, begin, m, first_row, mean, center}, gram, lanes, loose);
+  oja_from_columns<T>(shape, columns, state.own.directions);
+  state.own.counts[kRowsOpen] = 0;
+  state.own.sums[kGrowth] = 0.0;
+  if (!center) return;
+  for (std::int64_t at = rows.starts[begin]; at < rows.starts[begin + m]; ++at) {
+    state.base[rows.columns[at]] = state.total[rows.columns[at]];
+  }
+  oja_sparse_settle_body<T>(shape, state);
+}
+
+}  // namespace nb26
