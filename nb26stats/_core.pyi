@@ -99,10 +99,6 @@ def oja_sparse_close(
     state: tuple[Any, ...],
     rows: tuple[Any, ...],
     slots: tuple[Any, ...],
-    replicates: object,
-    weights: tuple[Any, ...],
-    first: int,
-    n_threads: int,
 ) -> int:
     """Close the open block of sparse rows, if there is one: the number of blocks closed."""
 
@@ -113,6 +109,19 @@ def oja_sparse_pilot(
     rows: tuple[Any, ...],
 ) -> tuple[Any, ...]:
     """Count sparse rows into the pilot: (rows taken, why it stopped)."""
+
+def oja_sparse_replicates(
+    sizes: tuple[Any, ...],
+    rule: tuple[Any, ...],
+    weights: tuple[Any, ...],
+    rows: tuple[Any, ...],
+    slots: tuple[Any, ...],
+    blocks: int,
+    replicates: object,
+    first: int,
+    n_threads: int,
+) -> None:
+    """Apply the blocks of sparse rows in the first slots to the replicates."""
 
 def oja_sparse_rows(
     sizes: tuple[Any, ...],

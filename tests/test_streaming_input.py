@@ -18,7 +18,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -112,7 +111,6 @@ BAD_DATA = [
     (X[:0], ValueError, "0 sample(s)"),
     (X[:, :0], ValueError, "0 feature(s)"),
     (np.ones((80, 3)), ValueError, "X has zero variance"),
-    (sparse.csr_array(X), TypeError, "dense"),
     (np.full((20, 3), -2147483648, np.int32), ValueError, "R's NA_integer_"),
     (_with(1e150, (200, 1)), ValueError, "row 201 (counted from 1) is too large for its step"),
     (_with(1.7e19, (200, 1)).astype(np.float32), ValueError, "pass float64 data"),

@@ -134,22 +134,34 @@ py::tuple rows(const OjaShape& shape, const OjaRule& rule, const py::tuple& arra
 
 template <typename T>
 std::int64_t close(const OjaShape& shape, const OjaRule& rule, const py::tuple& arrays,
-                   const py::tuple& row_arrays, const py::tuple& slot_arrays,
-                   const py::object& replicates, const OjaWeights& weights, std::int64_t first,
-                   int n_threads) {
+                   const py::tuple& row_arrays, const py::tuple& slot_arrays) {
   SparseCall<T> call(shape, arrays);
   const auto input = sparse_rows<T>(shape, row_arrays);
   check_held(call.state(), input);
   const auto slots = sparse_slots<T>(shape, slot_arrays);
-  const OjaReplicates<T> own = oja_replicate_array<T>(shape, replicates);
-  check_apart(arrays, row_arrays, slot_arrays, replicates);
+  check_apart(arrays, row_arrays, slot_arrays);
   py::gil_scoped_release release;
-  const std::int64_t blocks = oja_sparse_close<T>(shape, rule.center, call.state(), input, slots);
-  if (own.data != nullptr && blocks > 0) {
-    oja_sparse_replicates<T>(shape, rule.center, weights, input, slots, blocks, own.data,
-                             own.groups, first, n_threads);
+  return oja_sparse_close<T>(shape, rule.center, call.state(), input, slots);
+}
+
+template <typename T>
+void replicates(const OjaShape& shape, const OjaRule& rule, const OjaWeights& weights,
+                const py::tuple& row_arrays, const py::tuple& slot_arrays, std::int64_t blocks,
+                const py::object& array, std::int64_t first, int n_threads) {
+  const auto input = sparse_rows<T>(shape, row_arrays);
+  const auto slots = sparse_slots<T>(shape, slot_arrays);
+  const OjaReplicates<T> own = oja_replicate_array<T>(shape, array);
+  check_apart(row_arrays, slot_arrays, array);
+  oja_check_blocks(shape, slots.sizes, 3, slots.slots, blocks);
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t begin = slots.sizes[3 * b + 2];
+    if (begin < 0 || begin > input.n - slots.sizes[3 * b]) {
+      throw py::value_error("a slot must lie in the rows");
+    }
   }
-  return blocks;
+  py::gil_scoped_release release;
+  oja_sparse_replicates<T>(shape, rule.center, weights, input, slots, blocks, own.data, own.groups,
+                           first, n_threads);
 }
 
 }  // namespace
@@ -192,16 +204,26 @@ void register_oja_sparse(py::module_& m) {
   m.def(
       "oja_sparse_close",
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& state,
-         const py::tuple& rows, const py::tuple& slots, const py::object& replicates,
-         const py::tuple& weights, std::int64_t first, int n_threads) {
+         const py::tuple& rows, const py::tuple& slots) {
         const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? close<float> : close<double>;
-        return call(shape, oja_rule(rule), state, rows, slots, replicates, oja_weights(weights),
-                    first, n_threads);
+        return call(shape, oja_rule(rule), state, rows, slots);
       },
-      arg("sizes"), arg("rule"), arg("state"), arg("rows"), arg("slots"), arg("replicates"),
-      arg("weights"), arg("first"), arg("n_threads"),
+      arg("sizes"), arg("rule"), arg("state"), arg("rows"), arg("slots"),
       "Close the open block of sparse rows, if there is one: the number of blocks closed.");
+  m.def(
+      "oja_sparse_replicates",
+      [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& weights,
+         const py::tuple& rows, const py::tuple& slots, std::int64_t blocks,
+         const py::object& array, std::int64_t first, int n_threads) {
+        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto call = narrow ? replicates<float> : replicates<double>;
+        call(shape, oja_rule(rule), oja_weights(weights), rows, slots, blocks, array, first,
+             n_threads);
+      },
+      arg("sizes"), arg("rule"), arg("weights"), arg("rows"), arg("slots"), arg("blocks"),
+      arg("replicates"), arg("first"), arg("n_threads"),
+      "Apply the blocks of sparse rows in the first slots to the replicates.");
 }
 
 }  // namespace nb26::bind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ from numpy.typing import NDArray
 
 from nb26stats._dispatch import core, cuda
 
+from . import _sparse
+from ._csr import CsrRows
 from ._history import errors_of, note, rows_to_note
 from ._pilot import finish_pilot
+from ._rows import Rows
 from ._schedule import steps
 from ._state import OPEN, State, aligned, copy_aligned, rounded
 
@@ -22,29 +26,32 @@ SLOT_SHARE = 0.4
 SLOT_BYTES = 2**20
 
 
-def _row_work(state: State) -> float:
+def _row_work(state: State, x: Rows) -> float:
+    if isinstance(x, CsrRows):
+        return _sparse.row_work(state, x)
     s = state.settings
     columns = s.n_tracked + s.n_components * s.n_bootstrap
     per_column = 2.0 * s.n_features + s.block_size / 2
     return columns * per_column + s.n_features * s.block_size / 2
 
 
-def _slots(state: State, n_blocks: int) -> tuple[NDArray[Any], ...]:
-    """Memory for closed blocks: rows, products of rows, steps, sizes."""
+def _slots(state: State, n_blocks: int, row_work: float) -> tuple[NDArray[Any], ...]:
+    """Memory for closed blocks: rows, or the mean before sparse rows; products; steps; sizes."""
     s = state.settings
     dtype = state.directions.dtype
     m8, stride = rounded(s.block_size), state.directions.shape[1]
-    each = m8 * (stride + m8) * dtype.itemsize
+    shape = (rounded(s.n_features),) if s.sparse else (m8, stride)
+    each = (math.prod(shape) + m8 * m8) * dtype.itemsize
     n = 1
     if state.replicates is not None:
         room = max(SLOT_SHARE * state.replicates.nbytes, SLOT_BYTES) / each
-        work = CALL_WORK / (_row_work(state) * s.block_size)
+        work = CALL_WORK / (row_work * s.block_size)
         n = max(1, min(n_blocks, int(room), int(work)))
     return (
-        aligned((n, m8, stride), dtype),
+        aligned((n, *shape), dtype),
         aligned((n, m8, m8), dtype),
         np.empty((n, m8)),
-        np.empty((n, 2), np.int64),
+        np.empty((n, 3 if s.sparse else 2), np.int64),
     )
 
 
@@ -76,13 +83,17 @@ def _check_whole(state: State) -> None:
         )
 
 
-def _take_pilot(state: State, x: NDArray[Any], n_threads: int) -> int:
+def _take_pilot(state: State, x: Rows, n_threads: int) -> int:
     """Centre rows into the pilot until it is full; return how many were taken."""
     s = state.settings
-    assert state.pilot is not None
     at = state.n_seen
     n = min(len(x), s.pilot_size - at)
-    taken, stop = core().oja_center(s.sizes, s.rule, state.arrays, x[:n], state.pilot[at : at + n])
+    if isinstance(x, CsrRows):
+        taken, stop = _sparse.take_pilot(state, x[:n])
+    else:
+        assert state.pilot is not None
+        out = state.pilot[at : at + n]
+        taken, stop = core().oja_center(s.sizes, s.rule, state.arrays, x[:n], out)
     if taken < n:
         _refuse(state, stop)
     if state.n_seen == s.pilot_size:
@@ -91,9 +102,9 @@ def _take_pilot(state: State, x: NDArray[Any], n_threads: int) -> int:
 
 
 def absorb(
-    state: State, x: NDArray[Any], *, first: int = 0, n_threads: int = 0, device: str = "cpu"
+    state: State, x: Rows, *, first: int = 0, n_threads: int = 0, device: str = "cpu"
 ) -> None:
-    """Take rows ``x`` (n, d), C-contiguous, of the working dtype, finite.
+    """Take rows ``x`` (n, d) of the stream's kind, finite; arrays as native code takes them.
 
     ``first`` is the index of the state's first replicate, when it holds only a part of them.
     """
@@ -106,32 +117,36 @@ def absorb(
     if at == len(x):
         return
     on_device = device == "cuda" and state.replicates is not None
-    slots = _slots(state, (int(state.counts[OPEN]) + len(x) - at) // s.block_size + 1)
-    most = max(1, int(CALL_WORK / _row_work(state)))
+    row_work = _row_work(state, x)
+    slots = _slots(state, (int(state.counts[OPEN]) + len(x) - at) // s.block_size + 1, row_work)
+    most = max(1, int(CALL_WORK / row_work))
     if state.replicates is not None:
         most = len(slots[0]) * s.block_size
     while at < len(x):
         _note(state, first, n_threads, device)
         part = x[at : at + min(most, rows_to_note(state))]
         eta = steps(state, len(part))
-        state.torn = on_device
-        taken, blocks, stop = core().oja_rows(
-            s.sizes,
-            s.rule,
-            state.arrays,
-            part,
-            eta,
-            slots,
-            None if on_device else state.replicates,
-            s.weights,
-            first,
-            on_device,
-            n_threads,
-        )
-        if on_device:
-            if blocks:
-                cuda().oja_replicates(s.sizes, s.weights, slots, blocks, state.replicates, first)
-            state.torn = False
+        if isinstance(part, CsrRows):
+            taken, blocks, stop = _sparse.absorb_rows(state, part, eta, slots, first, n_threads)
+        else:
+            state.torn = on_device
+            taken, blocks, stop = core().oja_rows(
+                s.sizes,
+                s.rule,
+                state.arrays,
+                part,
+                eta,
+                slots,
+                None if on_device else state.replicates,
+                s.weights,
+                first,
+                on_device,
+                n_threads,
+            )
+            if on_device:
+                assert state.replicates is not None
+                _apply(state, slots, blocks, state.replicates, first, n_threads, device)
+                state.torn = False
         at += taken
         if stop not in (END, FULL):
             _refuse(state, stop)
@@ -145,9 +160,8 @@ def _note(state: State, first: int, n_threads: int, device: str) -> None:
     s = state.settings
     assert state.replicates is not None
     now = state.copy(groups=slice(0, 0))
-    now.replicates = None
-    slots = _slots(now, 1)
-    blocks = core().oja_close(s.sizes, now.arrays, slots, None, s.weights, 0, n_threads)
+    slots = _slots(now, 1, 1.0)
+    blocks = _close(now, slots)
     directions = now.directions[: s.n_components, : s.n_features].astype(np.float64)
     groups, _, _, lanes = state.replicates.shape
     errors = []
@@ -156,30 +170,54 @@ def _note(state: State, first: int, n_threads: int, device: str) -> None:
     for g in range(0, groups, step):
         at = first + g * lanes
         some = copy_aligned(state.replicates[g : g + step])
-        if blocks and device == "cuda":
-            cuda().oja_replicates(s.sizes, s.weights, slots, blocks, some, at)
-        elif blocks:
-            core().oja_replicates(s.sizes, s.weights, slots, blocks, some, at, n_threads)
+        _apply(now, slots, blocks, some, at, n_threads, device)
         errors.append(errors_of(directions, some, min(len(some) * lanes, s.n_bootstrap - at)))
     note(state, np.concatenate(errors))
+
+
+def _close(state: State, slots: tuple[NDArray[Any], ...]) -> int:
+    """Apply the open block to the estimate and leave it in the first slot: 0 or 1 blocks."""
+    s = state.settings
+    if s.sparse:
+        return _sparse.close_block(state, slots)
+    blocks: int = core().oja_close(s.sizes, state.arrays, slots, None, s.weights, 0, 0)
+    return blocks
+
+
+def _apply(
+    state: State,
+    slots: tuple[NDArray[Any], ...],
+    blocks: int,
+    lanes: NDArray[Any],
+    first: int,
+    n_threads: int,
+    device: str,
+) -> None:
+    """Apply the blocks of the first slots to replicates, of which the first has that index."""
+    s = state.settings
+    if not blocks:
+        return
+    if s.sparse:
+        _sparse.apply_blocks(state, slots, blocks, lanes, first, n_threads)
+    elif device == "cuda":
+        cuda().oja_replicates(s.sizes, s.weights, slots, blocks, lanes, first)
+    else:
+        core().oja_replicates(s.sizes, s.weights, slots, blocks, lanes, first, n_threads)
 
 
 def current(
     state: State, *, replicates: bool, first: int = 0, n_threads: int = 0, device: str = "cpu"
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return directions (k0, d) and, if asked, the native replicates with the open rows applied."""
-    s = state.settings
     _check_whole(state)
-    d = s.n_features
+    d = state.settings.n_features
     if state.counts[OPEN] == 0:
         return state.directions[:, :d].copy(), state.replicates if replicates else None
     now = state.copy() if replicates else state.copy(groups=slice(0, 0))
+    slots = _slots(now, 1, 1.0)
+    blocks = _close(now, slots)
     if not replicates:
         now.replicates = None
-    on_device = device == "cuda" and now.replicates is not None
-    slots = _slots(now, 1)
-    own = None if on_device else now.replicates
-    blocks = core().oja_close(s.sizes, now.arrays, slots, own, s.weights, first, n_threads)
-    if on_device:
-        cuda().oja_replicates(s.sizes, s.weights, slots, blocks, now.replicates, first)
+    if now.replicates is not None:
+        _apply(now, slots, blocks, now.replicates, first, n_threads, device)
     return now.directions[:, :d].copy(), now.replicates

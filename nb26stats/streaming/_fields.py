@@ -13,7 +13,7 @@ from nb26stats._warnings import NB26StatsWarning
 
 from ._advance import current
 from ._inference import same_signs
-from ._pilot import pilot_directions, replicates_of
+from ._pilot import pilot_directions, pilot_rows, replicates_of
 from ._schedule import next_step
 from ._state import (
     AT_FLOOR,
@@ -70,8 +70,8 @@ class OjaFields:
         """Return all tracked directions (k0, d), signs as reported."""
         state = self._read()
         s = state.settings
-        if state.pilot is not None:
-            rows = pilot_directions(state.pilot[: state.n_seen], s.n_tracked)[0].astype(s.dtype)
+        if not state.started:
+            rows = pilot_directions(pilot_rows(state), s.n_tracked)[0].astype(s.dtype)
         else:
             rows, _ = current(state, replicates=False)
         largest = np.argmax(np.abs(rows), axis=1)
@@ -80,8 +80,8 @@ class OjaFields:
     def _eigenvalues(self) -> NDArray[np.float64]:
         """Return the variances along all tracked directions (k0,)."""
         state = self._read()
-        if state.pilot is not None:
-            return pilot_directions(state.pilot[: state.n_seen], state.settings.n_tracked)[1]
+        if not state.started:
+            return pilot_directions(pilot_rows(state), state.settings.n_tracked)[1]
         if not state.sums[WEIGHT] > 0:
             return state.pilot_values
         return np.asarray(state.tracked[WEIGHTED_SQUARES] / state.sums[WEIGHT])
@@ -152,7 +152,7 @@ class OjaFields:
     def mean_(self) -> NDArray[np.float64]:
         """Running mean of the rows, zeros without centring, (n_features,)."""
         check_is_fitted(self)
-        return self._state.mean.copy()
+        return self._state.running_mean.copy()
 
     @property
     def n_samples_seen_(self) -> int:

@@ -6,23 +6,22 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nb26stats._progress import bar
 
 from ._advance import absorb
-from ._rows import check_rows, is_slab_source, parts, read, slabs, stays_here, working
+from ._rows import Rows, check_rows, is_slab_source, parts, read, slabs, stays_here, working
 from ._state import State
 
 # multiply-adds below which a progress bar is not worth its import
 QUIET_WORK = 2e10
 
 
-def _clean(state: State, rows: NDArray[Any], first_row: int, *, checked: bool) -> NDArray[Any]:
+def _clean(state: State, rows: Rows, first_row: int, *, checked: bool) -> Rows:
     s = state.settings
     if not checked:
         check_rows(rows, s.missing, first_row=first_row)
-    rows, skipped = working(rows, s.dtype, s.missing)
+    rows, skipped = working(rows, s)
     state.n_skipped += skipped
     return rows
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from nb26stats._check import as_bool, as_choice, as_int, as_prob
 from nb26stats._dispatch import choose_device, cuda
 
 from ._advance import absorb
+from ._csr import CsrRows, as_rows, is_sparse
 from ._errors import OjaErrors
 from ._fields import OjaFields, tell_few_rows
 from ._fit import run, take_rest, worth_a_bar
@@ -25,9 +26,10 @@ from ._rows import (
     check_rows,
     count_complete,
     is_slab_source,
+    parts,
     working,
 )
-from ._scores import FLOATS, OjaScores
+from ._scores import OjaScores
 from ._settings import Settings, read_settings
 from ._state import State, check_variance, new_state
 from ._store import dump, load
@@ -91,7 +93,7 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     missing : {"raise", "drop"}, default="raise"
         Rows with NaN: an error, or left out and counted in ``n_rows_skipped_``.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where replicates are computed.
+        Where replicates are computed; those of sparse rows on the CPU only.
     n_jobs : int, optional
         Joblib tasks over groups of replicates in ``fit``; ``partial_fit`` ignores it.
     n_threads : int, default=0
@@ -206,11 +208,19 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "drop"
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _resources(self, state: State) -> tuple[int, str]:
         threads = as_int(self.n_threads, "n_threads", minimum=0, maximum=2**16)
+        if state.settings.sparse:
+            if as_choice(self.device, "device", ("auto", "cpu", "cuda")) == "cuda":
+                raise ValueError(
+                    "device='cuda' takes no sparse rows; use 'auto' or 'cpu', or start the stream "
+                    "with dense rows"
+                )
+            return threads, "cpu"
         device = choose_device(self.device)
         if device == "cuda" and self.device == "auto" and not cuda().oja_fits(state.settings.sizes):
             device = "cpu"
@@ -223,7 +233,9 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         ----------
         X : array-like of shape (n, d)
             Rows in the order of the stream. Memory maps, HDF5 and zarr datasets and NWB time series
-            (scaled to their unit) are read 4096 rows at a time, dask arrays block by block.
+            (scaled to their unit) are read 4096 rows at a time, dask arrays block by block. Sparse
+            matrices of any SciPy format are taken as they are, in time and memory that go with
+            their stored values and with d, never with n d.
         y : None
             Ignored.
 
@@ -250,12 +262,18 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         if slab:
             n, dtype = self._look(X, reset=True)
         else:
-            X = validate_data(self, X, reset=True, dtype=FLOATS, ensure_all_finite=False)
+            X = self._rows_of(X, reset=True)
             missing = as_choice(self.missing, "missing", ("raise", "drop"))
             check_rows(X, missing, self._names())
             n, dtype = count_complete(X, missing), X.dtype
         unknown = slab and self.missing == "drop"
-        settings, start = read_settings(self, self.n_features_in_, dtype, None if unknown else n)
+        settings, start = read_settings(
+            self,
+            self.n_features_in_,
+            dtype,
+            None if unknown else n,
+            sparse=isinstance(X, CsrRows),
+        )
         _enough(n, settings)
         state = _begin(settings, start)
         jobs = None if self.n_jobs is None else as_int(self.n_jobs, "n_jobs")
@@ -276,8 +294,9 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         ----------
         X : array-like of shape (m, d)
             Next rows, from whatever ``fit`` takes. However the stream is cut into calls, the result
-            is the same to the last bit. A bad value in a source that is read by slabs is found when
-            its slab is; the slabs before it have been taken then.
+            is the same to the last bit. The first rows decide whether the stream is dense or
+            sparse; later ones of the other kind are converted. A bad value in a source that is read
+            by slabs is found when its slab is; the slabs before it have been taken then.
         y : None
             Ignored.
         check_input : bool, default=True
@@ -305,17 +324,24 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         if slab:
             _, dtype = self._look(X, reset=not begun)
         elif check_input:
-            X = validate_data(self, X, reset=not begun, dtype=FLOATS, ensure_all_finite=False)
+            X = self._rows_of(X, reset=not begun)
             # like the other parameters, fixed by the first rows
             missing = self._state.settings.missing if begun else self.missing
             check_rows(X, as_choice(missing, "missing", ("raise", "drop")), self._names())
-        elif not begun:
-            self.n_features_in_ = X.shape[1]
+        else:
+            X = as_rows(X) if is_sparse(X) else X
+            if not begun:
+                self.n_features_in_ = X.shape[1]
+        sparse = isinstance(X, CsrRows)
         if not begun:
-            settings, start = read_settings(self, X.shape[1], dtype if slab else X.dtype, None)
-            self._state = _begin(settings, start)
-        state = self._state
+            settings, start = read_settings(
+                self, X.shape[1], dtype if slab else X.dtype, None, sparse=sparse
+            )
+            state = _begin(settings, start)
+        else:
+            state = self._state
         threads, self.device_ = self._resources(state)
+        self._state = state
         if slab:
             show = worth_a_bar(state, int(X.shape[0]))
             try:
@@ -324,10 +350,13 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
                 if not state.n_seen and not begun:
                     del self._state
             return self
-        if check_input:
-            X, skipped = working(X, state.settings.dtype, state.settings.missing)
+        if not check_input and sparse == state.settings.sparse:
+            absorb(state, X, n_threads=threads, device=self.device_)
+            return self
+        for _, part in parts(X) if sparse or state.settings.sparse else [(0, X)]:
+            rows, skipped = working(part, state.settings)
             state.n_skipped += skipped
-        absorb(state, X, n_threads=threads, device=self.device_)
+            absorb(state, rows, n_threads=threads, device=self.device_)
         return self
 
     def summary(self, level: float = 0.95) -> str:

@@ -14,6 +14,8 @@ from threadpoolctl import ThreadpoolController
 from nb26stats._dispatch import core
 
 from ._schedule import begin
+from ._sparse import start
+from ._sparse_pilot import CentredRows, centred_rows, leading_directions
 from ._state import (
     EPOCH,
     EPOCH_SQUARES,
@@ -39,12 +41,20 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return limits
 
 
-def pilot_directions(rows: NDArray[Any], n: int) -> tuple[NDArray[Any], F64]:
+def pilot_rows(state: State) -> NDArray[Any] | CentredRows:
+    """Return the centred rows of a pilot that is being collected or has just been filled."""
+    if state.sparse is not None:
+        return centred_rows(state.sparse.rows, center=state.settings.center)
+    assert state.pilot is not None
+    return state.pilot[: state.n_seen]
+
+
+def pilot_directions(rows: NDArray[Any] | CentredRows, n: int) -> tuple[NDArray[Any], F64]:
     """Return the leading right singular vectors of ``rows`` and the eigenvalues of their scatter.
 
     Parameters
     ----------
-    rows : ndarray (t, d)
+    rows : ndarray (t, d) or CentredRows
         Centred rows.
     n : int
         How many; at most min(t, d).
@@ -55,6 +65,9 @@ def pilot_directions(rows: NDArray[Any], n: int) -> tuple[NDArray[Any], F64]:
         Directions (n, d) and eigenvalues (n,), divisor t.
     """
     with one_blas_thread():
+        if isinstance(rows, CentredRows):
+            directions, squares = leading_directions(rows, n)
+            return directions, squares / len(rows)
         _, s, vt = np.linalg.svd(rows.astype(np.float64, copy=False), full_matrices=False)
     # a copy, so that the rest of vt is given back
     return vt[:n].copy(), s[:n] ** 2 / len(rows)
@@ -75,7 +88,7 @@ def _leading(matrix: F64, k: int) -> F64 | None:
 
 
 def weighted_directions(
-    rows: F64,
+    rows: F64 | CentredRows,
     gram: F64 | None,
     weights: F64,
     k: int,
@@ -85,6 +98,7 @@ def weighted_directions(
     ``gram`` is rows rows'; without it the work is done in the space of the columns.
     """
     if gram is None:
+        assert not isinstance(rows, CentredRows)
         vectors = _leading((rows * weights[:, None]).T @ rows, k)
         return None if vectors is None else vectors.T
     used = np.flatnonzero(weights)
@@ -93,7 +107,7 @@ def weighted_directions(
     return None if vectors is None else (vectors * root[:, None]).T @ rows[used]
 
 
-def start_replicates(state: State, rows: F64, n_threads: int) -> None:
+def start_replicates(state: State, rows: F64 | CentredRows, n_threads: int) -> None:
     """Start every replicate from the pilot with its own weights."""
     s = state.settings
     assert state.replicates is not None
@@ -101,7 +115,11 @@ def start_replicates(state: State, rows: F64, n_threads: int) -> None:
     k = s.n_components
     main = state.directions[:k, :d]
     with one_blas_thread():
-        gram = rows @ rows.T if n <= 2 * d else None
+        gram: F64 | None = None
+        if isinstance(rows, CentredRows):
+            gram = rows.gram()
+        elif n <= 2 * d:
+            gram = rows @ rows.T
         for b in range(s.n_bootstrap):
             weights = core().oja_multipliers(s.weights, b, 1, 1, n)[0]
             made = weighted_directions(rows, gram, weights, k)
@@ -118,9 +136,10 @@ def start_replicates(state: State, rows: F64, n_threads: int) -> None:
 def finish_pilot(state: State, n_threads: int) -> None:
     """Turn a full pilot into the start of the estimate, of the replicates and of the schedule."""
     s = state.settings
-    assert state.pilot is not None
     check_variance(state)
-    rows = state.pilot.astype(np.float64, copy=False)
+    rows = pilot_rows(state)
+    if not isinstance(rows, CentredRows):
+        rows = rows.astype(np.float64, copy=False)
     directions, values = pilot_directions(rows, s.n_tracked)
     state.directions[:, : s.n_features] = directions
     state.pilot_values = values
@@ -134,6 +153,8 @@ def finish_pilot(state: State, n_threads: int) -> None:
     core().oja_refresh(s.sizes, rule, state.tracked, state.counts, state.sums)
     begin(state)
     state.pilot = None
+    if state.sparse is not None:
+        start(state)
 
 
 def start_without_pilot(state: State, rows: F64 | None) -> None:

@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 
 from nb26stats._check import R_NA_INTEGER
 
+from ._csr import CsrRows, from_dense, runs
 from ._series import SeriesRows, is_series
+from ._settings import Settings
 
 SLAB_ROWS = 4096
 # elements of an array in memory that are checked or converted at a time
 PART_ELEMENTS = 2**19
+
+
+Rows = NDArray[Any] | CsrRows
 
 
 class NotRealError(TypeError, ValueError):
@@ -52,13 +57,15 @@ def slab_source_kind(x: Any) -> tuple[int, np.dtype[Any]]:
     return int(x.shape[0]), np.dtype(x.dtype)
 
 
-def read(x: Any, a: int, b: int) -> NDArray[Any]:
-    """Return rows a..b-1 of an array or a slab source as an array in memory."""
+def read(x: Any, a: int, b: int) -> Rows:
+    """Return rows a..b-1 of rows in memory or of a slab source as rows in memory."""
     part = x[a:b]
+    if isinstance(part, CsrRows):
+        return part
     return np.asarray(part.compute() if hasattr(part, "compute") else part)
 
 
-def slabs(x: Any, start: int) -> Iterator[tuple[int, NDArray[Any]]]:
+def slabs(x: Any, start: int) -> Iterator[tuple[int, Rows]]:
     """Yield (index of the first row, rows) of a slab source from row ``start`` on."""
     if type(x).__module__.split(".")[0] == "dask":
         edges = np.cumsum([0, *x.chunks[0]]).tolist()
@@ -69,8 +76,11 @@ def slabs(x: Any, start: int) -> Iterator[tuple[int, NDArray[Any]]]:
             yield max(a, start), read(x, max(a, start), b)
 
 
-def parts(x: NDArray[Any], start: int = 0) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield (index of the first row, rows) of an array in memory."""
+def parts(x: Rows, start: int = 0) -> Iterator[tuple[int, Rows]]:
+    """Yield (index of the first row, rows) of rows in memory."""
+    if isinstance(x, CsrRows):
+        yield from runs(x, start)
+        return
     step = max(1, PART_ELEMENTS // x.shape[1])
     for a in range(start, len(x), step):
         yield a, x[a : a + step]
@@ -89,18 +99,22 @@ def check_kind(x: Any) -> None:
 
 
 def check_rows(
-    x: NDArray[Any], missing: str, names: NDArray[Any] | None = None, first_row: int = 0
+    x: Rows, missing: str, names: NDArray[Any] | None = None, first_row: int = 0
 ) -> None:
     """Raise ValueError naming the first infinity, or the first NaN unless those are dropped."""
     if x.dtype.kind != "f":
         return
     for a, part in parts(x):
-        good = np.isfinite(part)
+        values = part.values if isinstance(part, CsrRows) else part
+        good = np.isfinite(values)
         if missing == "drop":
-            good |= np.isnan(part)
+            good |= np.isnan(values)
         if not good.all():
-            row, column = (int(i) for i in np.argwhere(~good)[0])
-            value = part[row, column]
+            at = tuple(np.argwhere(~good)[0])
+            value = values[at]
+            if isinstance(part, CsrRows):
+                at = (part.row_numbers()[at], part.columns[at])
+            row, column = (int(i) for i in at)
             label = f"column {column}" if names is None else f"column {column} ({names[column]!r})"
             what = "NaN" if np.isnan(value) else "inf"
             hint = "; missing='drop' leaves such rows out" if what == "NaN" else ""
@@ -109,18 +123,35 @@ def check_rows(
             )
 
 
-def working(x: NDArray[Any], dtype: str, missing: str) -> tuple[NDArray[Any], int]:
-    """Return rows as native code takes them, and how many rows with NaN were left out."""
+def _complete(x: Rows) -> NDArray[np.bool_]:
+    """Return for every row whether it has no NaN."""
+    if not isinstance(x, CsrRows):
+        return np.asarray(~np.isnan(x).any(axis=1))
+    out = np.ones(len(x), bool)
+    out[x.row_numbers()[np.isnan(x.values)]] = False
+    return out
+
+
+def _select(x: Rows, keep: NDArray[np.bool_]) -> Rows:
+    return x.keep(keep) if isinstance(x, CsrRows) else x[keep]
+
+
+def working(x: Rows, settings: Settings) -> tuple[Rows, int]:
+    """Return rows of the stream's kind and dtype, and how many rows with NaN were left out."""
     n = len(x)
-    if missing == "drop" and x.dtype.kind == "f":
-        keep = ~np.isnan(x).any(axis=1)
+    if settings.missing == "drop" and x.dtype.kind == "f":
+        keep = _complete(x)
         if not keep.all():
-            x = x[keep]
-    return np.require(x, dtype, ["C_CONTIGUOUS", "ALIGNED"]), n - len(x)
+            x = _select(x, keep)
+    skipped = n - len(x)
+    if settings.sparse:
+        return (x if isinstance(x, CsrRows) else from_dense(x)), skipped
+    x = x.dense() if isinstance(x, CsrRows) else x
+    return np.require(x, settings.dtype, ["C_CONTIGUOUS", "ALIGNED"]), skipped
 
 
-def count_complete(x: NDArray[Any], missing: str) -> int:
+def count_complete(x: Rows, missing: str) -> int:
     """Return the number of rows that ``working`` keeps."""
     if missing != "drop" or x.dtype.kind != "f":
         return len(x)
-    return sum(int((~np.isnan(part).any(axis=1)).sum()) for _, part in parts(x))
+    return sum(int(_complete(part).sum()) for _, part in parts(x))

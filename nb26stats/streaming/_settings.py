@@ -49,6 +49,7 @@ class Settings:
     multiplier_block: int
     missing: str
     seed: int
+    sparse: bool
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
@@ -100,7 +101,7 @@ def start_rows(
 
 
 def read_settings(
-    est: OjaPCA, n_features: int, dtype: np.dtype[Any], n_rows: int | None
+    est: OjaPCA, n_features: int, dtype: np.dtype[Any], n_rows: int | None, *, sparse: bool
 ) -> tuple[Settings, NDArray[np.float64] | None]:
     """Check the parameters of ``est`` against the first rows; ``n_rows`` is None in partial_fit."""
     k = as_int(est.n_components, "n_components")
@@ -171,5 +172,6 @@ def read_settings(
         multiplier_block=block,
         missing=as_choice(est.missing, "missing", ("raise", "drop")),
         seed=as_seed(est.random_state),
+        sparse=sparse,
     )
     return settings, rows

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nb26stats._dispatch import core
 
 from ._settings import Settings
+from ._sparse import SparseParts, new_parts
 
 # members of `counts` and `sums`, rows of `tracked`, in the order of csrc/include/nb26/oja_api.hpp
 SEEN, OPEN, EPOCH, NEXT, PILOT = range(5)
@@ -49,7 +50,8 @@ class State:
     """Where the estimate and its replicates stand after ``counts[SEEN]`` rows.
 
     ``replicates`` has shape (groups, d rounded up to 8, k, lanes): lane l of group g is replicate
-    g * lanes + l. ``pilot`` holds centred rows until there are ``pilot_size`` of them.
+    g * lanes + l. ``pilot`` holds centred rows until there are ``pilot_size`` of them. With sparse
+    rows ``mean``, ``open_rows``, ``last_row`` are empty and ``pilot`` is None: see ``SparseParts``.
     ``history_errors`` (h, replicates) are squared subspace errors after ``history_rows`` (h,) rows.
     """
 
@@ -71,6 +73,7 @@ class State:
     n_skipped: int = 0
     torn: bool = False
     told_few: bool = False
+    sparse: SparseParts | None = None
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -94,12 +97,19 @@ class State:
     @property
     def started(self) -> bool:
         """Whether the iterates exist."""
-        return self.pilot is None
+        return self.pilot is None if self.sparse is None else self.sparse.started
+
+    @property
+    def running_mean(self) -> NDArray[np.float64]:
+        """Mean of the rows seen (d,), zeros without centring."""
+        if self.sparse is None:
+            return self.mean
+        return self.sparse.total / max(self.n_seen, 1)
 
     def copy(self, groups: slice | None = None) -> State:
         """Return an independent copy, with only some groups of replicates when asked."""
         copied: dict[str, Any] = {
-            f.name: value.copy() if isinstance(value, np.ndarray) else value
+            f.name: value.copy() if isinstance(value, (np.ndarray, SparseParts)) else value
             for f in dataclasses.fields(self)
             if f.name != "replicates"
             for value in [getattr(self, f.name)]
@@ -120,6 +130,8 @@ class State:
             value = getattr(self, f.name)
             if isinstance(value, np.ndarray) and not value.flags.carray:
                 setattr(self, f.name, np.array(value))
+        if self.sparse is not None:
+            self.sparse.own()
         if self.replicates is not None and self.replicates.ctypes.data % 64:
             self.replicates = copy_aligned(self.replicates)
 
@@ -130,6 +142,9 @@ def new_state(settings: Settings) -> State:
     dtype = np.dtype(s.dtype)
     stride, lanes = core().oja_stride(s.sizes), core().oja_lanes(dtype.itemsize)
     m8 = rounded(s.block_size)
+    # sparse rows have places of their own
+    d, width = (0, 0) if s.sparse else (s.n_features, stride)
+    dense_pilot = s.pilot_size and not s.sparse
     groups = -(-s.n_bootstrap // lanes)
     shape = (groups, rounded(s.n_features), s.n_components, lanes)
     replicates = None
@@ -144,18 +159,19 @@ def new_state(settings: Settings) -> State:
     return State(
         settings=s,
         directions=np.zeros((s.n_tracked, stride), dtype),
-        mean=np.zeros(s.n_features),
-        open_rows=np.zeros((m8, stride), dtype),
+        mean=np.zeros(d),
+        open_rows=np.zeros((m8, width), dtype),
         open_steps=np.zeros(m8),
-        last_row=np.zeros(stride, dtype),
+        last_row=np.zeros(width, dtype),
         tracked=np.zeros((5, s.n_tracked)),
         counts=counts,
         sums=sums,
         replicates=replicates,
-        pilot=np.empty((s.pilot_size, s.n_features), dtype) if s.pilot_size else None,
+        pilot=np.empty((s.pilot_size, d), dtype) if dense_pilot else None,
         pilot_values=np.full(s.n_tracked, np.nan),
         history_rows=np.empty(0, np.int64),
         history_errors=np.empty((0, s.n_bootstrap)),
+        sparse=new_parts(s) if s.sparse else None,
     )
 
 

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from nb26stats._check import as_choice, as_int
 from nb26stats._dispatch import core
 
+from ._csr import CsrRows
 from ._pilot import replicates_of
 from ._settings import MULTIPLIERS, SCHEDULES, Settings
-from ._state import VERSION, fill_spare, new_state, put_replicate
+from ._sparse import check_parts
+from ._state import VERSION, State, fill_spare, new_state, put_replicate
 
 if TYPE_CHECKING:
     from ._oja import OjaPCA
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _TRIMMED = ("directions", "open_rows", "last_row")  # stored without the padding of their rows
 _PLAIN = ("mean", "open_steps", "tracked", "counts", "sums", "pilot_values")
 _HISTORY = ("history_rows", "history_errors")
+_SPARSE = ("total", "base", "projected", "moments")
+_SPARSE_ROWS = ("values", "columns", "starts")
 _SCALARS = {"constant_step": float, "n_skipped": int, "told_few": bool}
 
 
@@ -53,6 +57,10 @@ def dump(est: OjaPCA) -> dict[str, Any]:
     arrays: dict[str, Any] = {name: getattr(state, name) for name in _PLAIN}
     arrays |= {name: getattr(state, name)[:, : s.n_features] for name in _TRIMMED[:2]}
     arrays["last_row"] = state.last_row[: s.n_features]
+    if state.sparse is not None:
+        arrays |= {"sparse_started": state.sparse.started}
+        arrays |= {f"sparse_{name}": getattr(state.sparse, name) for name in _SPARSE}
+        arrays |= {f"sparse_{name}": getattr(state.sparse.rows, name) for name in _SPARSE_ROWS}
     if state.pilot is not None:
         arrays["pilot"] = state.pilot[: state.n_seen]
     if state.replicates is not None:
@@ -102,6 +110,20 @@ def _fill(into: NDArray[Any], held: Mapping[str, Any], name: str) -> None:
     into[...] = value
 
 
+def _load_sparse(state: State, held: Mapping[str, Any]) -> None:
+    parts = state.sparse
+    assert parts is not None
+    for name in _SPARSE:
+        _fill(getattr(parts, name), held, f"sparse_{name}")
+    parts.started = bool(held["sparse_started"])
+    values, columns, starts = (np.asarray(held[f"sparse_{name}"]) for name in _SPARSE_ROWS)
+    if any(a.dtype.kind not in "iuf" for a in (values, columns, starts)):
+        raise ValueError("state_sparse rows must hold numbers")
+    parts.rows = CsrRows(values, columns, starts, state.settings.n_features)
+    parts.rows = parts.rows.native(state.settings.dtype)
+    check_parts(state)
+
+
 def load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     """Put the state of ``dump`` into an estimator."""
     if not isinstance(stored, Mapping):
@@ -132,8 +154,9 @@ def _load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     for name in _PLAIN:
         _fill(getattr(state, name), held, name)
     _fill(state.directions[:, :d], held, "directions")
-    _fill(state.open_rows[:, :d], held, "open_rows")
-    _fill(state.last_row[:d], held, "last_row")
+    if not settings.sparse:
+        _fill(state.open_rows[:, :d], held, "open_rows")
+        _fill(state.last_row[:d], held, "last_row")
     for name, kind in _SCALARS.items():
         setattr(state, name, kind(held[name]))
     n_noted = len(np.atleast_1d(held["history_rows"]))
@@ -144,8 +167,11 @@ def _load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     if np.any(np.diff(state.history_rows, prepend=0, append=state.n_seen + 1) <= 0):
         raise ValueError("state_history_rows must ascend from 1 to the rows seen")
     # calls without rows, for the checks that native code makes
-    none = np.empty((0, d), settings.dtype)
-    core().oja_center(settings.sizes, settings.rule, state.arrays, none, none)
+    if settings.sparse:
+        _load_sparse(state, held)
+    else:
+        none = np.empty((0, d), settings.dtype)
+        core().oja_center(settings.sizes, settings.rule, state.arrays, none, none)
     core().oja_multipliers(settings.weights, 0, 0, 1, 0)
     if "pilot" in held and state.pilot is not None:
         _fill(state.pilot[: state.n_seen], held, "pilot")
