@@ -13,13 +13,14 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import datasets, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
-    from .streaming import OjaPCA
+    from .streaming import OjaPCA, oja_asymptotic_covariance
 
 _HOMES = {
     "NB26StatsWarning": "_warnings",
     "OjaPCA": "streaming",
     "datasets": "",
     "nwb": "",
+    "oja_asymptotic_covariance": "streaming",
     "plotting": "",
     "r": "",
     "report": "",
@@ -32,6 +33,7 @@ __all__ = [
     "__version__",
     "datasets",
     "nwb",
+    "oja_asymptotic_covariance",
     "plotting",
     "r",
     "report",

@@ -451,11 +451,12 @@ def test_summary() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         text = est.summary()
-    assert re.search(r"rows used +300\n", text)
-    assert re.search(r"replicates +99\n", text)
+    assert re.search(r"rows used +300\b", text)
+    assert re.search(r"replicates +99\b", text)
     for value in est.explained_variance_:
         assert f"{value:.5g}" in text
-    assert "the 95% quantile of the squared subspace error is" in text
+    assert re.search(r"squared error of the subspace +median +0\.95 quantile\n", text)
+    assert re.search(rf" {est.error_quantile():.3g}\n", text)
     assert "n_bootstrap=0" in OjaPCA(2).fit(X).summary()
     assert "needs n_bootstrap of at least 19" in OjaPCA(2, n_bootstrap=9).fit(X).summary()
     with pytest.warns(UserWarning, match="do not go beyond"):

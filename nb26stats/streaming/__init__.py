@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._asymptotic import oja_asymptotic_covariance
 from ._oja import OjaPCA
 
-__all__ = ["OjaPCA"]
+__all__ = ["OjaPCA", "oja_asymptotic_covariance"]

@@ -89,7 +89,13 @@ def is_sparse(x: object) -> bool:
 
 def no_rows(n_features: int, dtype: Any) -> CsrRows:
     """Return a matrix without rows."""
-    return CsrRows(np.empty(0, dtype), np.empty(0, np.int32), np.zeros(1, np.int64), n_features)
+    return zero_rows(0, n_features, dtype)
+
+
+def zero_rows(n: int, n_features: int, dtype: Any) -> CsrRows:
+    """Return ``n`` rows of zeros."""
+    starts = np.zeros(n + 1, np.int64)
+    return CsrRows(np.empty(0, dtype), np.empty(0, np.int32), starts, n_features)
 
 
 def joined(a: CsrRows, b: CsrRows) -> CsrRows:

@@ -22,15 +22,34 @@ LARGE = 0.1
 SEPARATED = 0.5
 NO_RANK = 1e-10
 CORRELATED = 0.05
+NEARLY_ONE = 0.999
+MISSED = 0.04
+BLOCKS = 200
+FEWEST_BLOCKS = 20
+SHORT = 0.9
 
 
-def recommended_block(correlation: float) -> int:
-    """Return the multiplier block for noise whose lag-1 autocorrelation is ``correlation``.
+def captured(correlation: float, block: int) -> float:
+    """Return the part of the noise's long-run variance that multiplier blocks of a length hold.
 
-    For rows that are autoregressive with coefficient r the noise has r**2; five correlation times
-    1 / (1 - r) are enough.
+    For noise whose correlation at lag h is ``correlation``**h: the sum over |h| < block of
+    (1 - |h| / block) correlation**|h|, as a part of the sum over all lags.
     """
-    return math.ceil(5.0 / (1.0 - min(math.sqrt(abs(correlation)), 0.99)))
+    r = min(abs(correlation), NEARLY_ONE)
+    return 1.0 - 2.0 * r * (1.0 - r**block) / (block * (1.0 - r * r))
+
+
+def recommended_block(correlation: float, n: int) -> int:
+    """Return the multiplier block for noise with a lag-1 autocorrelation, given ``n`` rows.
+
+    Rows that are autoregressive with coefficient a give the noise a**2. The block is at least five
+    of their correlation times 1 / (1 - a); where the rows suffice for ``BLOCKS`` blocks it is so
+    long that all but ``MISSED`` of the noise's long-run variance falls within blocks.
+    """
+    r = min(abs(correlation), NEARLY_ONE)
+    least = math.ceil(5.0 / (1.0 - math.sqrt(r)) - 1e-9)
+    good = math.ceil(2.0 * r / (1.0 - r * r) / MISSED)
+    return max(least, min(good, n // BLOCKS))
 
 
 def findings(
@@ -94,18 +113,37 @@ def _ties(est: OjaPCA, state: State, values: NDArray[np.float64]) -> list[str]:
 
 
 def _correlation(est: OjaPCA, state: State) -> list[str]:
-    s = state.settings
+    block = state.settings.multiplier_block
+    n = state.n_seen
+    found = []
+    if block > 1 and n < FEWEST_BLOCKS * block:
+        found.append(
+            f"few blocks: {n} rows make {n // block} of multiplier_block={block}; intervals want "
+            f"{FEWEST_BLOCKS} at the least, better {BLOCKS}"
+        )
     r = est.autocorrelation_
-    if s.multiplier_block > 1 or np.isnan(r).all():
-        return []
-    n = state.n_seen - int(state.counts[PILOT])
-    j = int(np.nanargmax(np.abs(r)))
-    if abs(r[j]) <= max(CORRELATED, 4.0 / math.sqrt(n)):
-        return []
-    return [
-        f"rows look autocorrelated (component {j}, r={r[j]:.2f}); set multiplier_block, "
-        f"about {recommended_block(float(r[j]))} here"
-    ]
+    if np.isnan(r).all():
+        return found
+    j = int(np.nanargmax(np.abs(r) if block == 1 else r))
+    size = float(r[j])
+    after = n - int(state.counts[PILOT])
+    if abs(size) <= max(CORRELATED, 4.0 / math.sqrt(after)):
+        return found
+    better = recommended_block(size, n)
+    which = f"(component {j}, r={size:.2f})"
+    if block == 1:
+        text = f"rows look autocorrelated {which}; set multiplier_block, about {better} here"
+    elif size > 0 and captured(size, block) < SHORT:
+        text = (
+            f"multiplier_block={block} is short for rows as autocorrelated as these {which}: its "
+            f"blocks hold {captured(size, block):.0%} of the noise's variance; set it to about "
+            f"{better}"
+        )
+    else:
+        return found
+    if n < BLOCKS * better:
+        text += f", though {n} rows are few for that: it wants {BLOCKS * better}"
+    return [*found, text]
 
 
 def warn(found: list[str]) -> None:

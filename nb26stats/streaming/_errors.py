@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._diagnostics import findings, warn
 from ._inference import F64, intervals, order_statistic, subspace_errors
+from ._regions import RowRegions, make_regions
+from ._test import SubspaceTest, make_test
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,6 +131,106 @@ class OjaErrors:
         bounds = intervals(components, replicates, level, align, method)
         self._warn(components, replicates, sign_aligned=align == "sign")
         return bounds
+
+    def row_regions(self: Any, level: float = 0.95) -> RowRegions:
+        """Return a confidence region for every feature's row of loadings.
+
+        Replicates are rotated within their span as close to the estimate as they get
+        (``align="procrustes"``), so the regions hold also where the first k eigenvalues are tied.
+        With one component they are the intervals ``component_intervals(level, "procrustes")``.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Coverage of each region on its own.
+
+        Returns
+        -------
+        RowRegions
+            Unpacks into ``centre`` (d, k), ``cov`` (d, k, k) and ``radius2``: the region of feature
+            i is the set of v with (centre_i - v)' cov_i^-1 (centre_i - v) <= radius2. Where a
+            covariance is singular its pseudoinverse is used, with the rank as degrees of freedom:
+            see ``rank`` and ``row_radius2``. ``nonzero`` says which features have a part in the
+            subspace at all; ``contains(V)``, ``to_frame()``, ``summary()`` and ``to_r()``.
+
+        Raises
+        ------
+        ValueError
+            Without replicates, or for a level outside (0, 1).
+        NotFittedError
+            Before the rows go beyond the pilot.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nb26stats import OjaPCA
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(3000, 10)) * np.r_[3.0, 2.0, np.ones(8)]
+        >>> pca = OjaPCA(2, n_bootstrap=199, random_state=0).fit(X)
+        >>> centre, cov, radius2 = pca.row_regions(level=0.95)
+        >>> centre.shape, cov.shape, round(radius2, 3)
+        ((10, 2), (10, 2, 2), 5.991)
+        >>> pca.row_regions().nonzero[:2]
+        array([ True,  True])
+        """
+        components, replicates = self._replicates()
+        s = self._state.settings
+        names = self._names()
+        features = np.arange(s.n_features) if names is None else np.asarray(names, dtype=object)
+        regions = make_regions(components, replicates, level, s.dtype, features)
+        self._warn(components, replicates, sign_aligned=False)
+        return regions
+
+    def subspace_test(self: Any, V: ArrayLike, metric: str = "sin2_fro") -> SubspaceTest:
+        """Test whether the first k eigenvectors span a given subspace.
+
+        Parameters
+        ----------
+        V : array-like of shape (d, k)
+            Columns that span the subspace; they need not be orthonormal. With one component a
+            vector will do. A table whose row labels are text must have the features' order.
+        metric : {"sin2_fro", "sin2_op", "sin_op", "projection_fro"}
+            Distance of subspaces, as in ``bootstrap_errors``.
+
+        Returns
+        -------
+        SubspaceTest
+            ``statistic``, the distance of the estimate from the subspace; ``pvalue``, the share of
+            replicates at least as far from the estimate, (1 + number) / (B + 1); ``metric``,
+            ``n_bootstrap``; with ``summary()``, ``to_frame()`` and ``to_r()``.
+
+        Raises
+        ------
+        ValueError
+            Without replicates, for another shape (one column per direction, ``components_.T``), or
+            for columns that are linearly dependent.
+        TypeError
+            If ``V`` does not hold real numbers.
+        NotFittedError
+            Before the rows go beyond the pilot.
+
+        Notes
+        -----
+        ``V`` must be fixed beforehand. A subspace that was itself estimated, from the same rows or
+        from others, has an error of its own, which this test does not know.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nb26stats import OjaPCA
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(3000, 10)) * np.r_[3.0, 2.0, np.ones(8)]
+        >>> pca = OjaPCA(2, n_bootstrap=199, random_state=0).fit(X)
+        >>> pca.subspace_test(np.eye(10)[:, :2]).pvalue > 0.05
+        True
+        >>> pca.subspace_test(np.eye(10)[:, [0, 2]]).pvalue
+        0.005
+        """
+        components, replicates = self._replicates()
+        s = self._state.settings
+        test = make_test(V, metric, components, replicates, s.dtype, self._names())
+        self._warn(components, replicates, sign_aligned=False)
+        return test
 
     def _warn(self: Any, components: F64, replicates: F64, *, sign_aligned: bool) -> None:
         errors = subspace_errors(components, replicates, "sin2_fro")

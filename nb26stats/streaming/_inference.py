@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from nb26stats._check import as_choice, as_prob
 
 METRICS = ("sin2_fro", "sin2_op", "sin_op", "projection_fro")
+DEPENDENT = 1e-10
 # elements of one piece of the replicates
 PIECE = 2**16
 
@@ -82,6 +84,54 @@ def rotated(directions: F64, replicates: F64) -> F64:
     # for rows W_b and W the orthogonal polar factor of W W_b' is the turn from the left
     u, _, vt = np.linalg.svd(directions @ replicates.transpose(0, 2, 1))
     return np.asarray((u @ vt) @ replicates)
+
+
+def row_covariances(directions: F64, replicates: F64) -> F64:
+    """Return the mean square deviation (d, k, k) of every feature's row of loadings."""
+    # about zero as in ``intervals``, and after the best turn within the span
+    moved = np.ascontiguousarray((rotated(directions, replicates) - directions).transpose(2, 1, 0))
+    out = moved @ moved.transpose(0, 2, 1) / len(replicates)
+    return np.asarray((out + out.transpose(0, 2, 1)) / 2.0)
+
+
+def basis_rows(
+    V: object, n_components: int, n_features: int, names: NDArray[Any] | None = None
+) -> F64:
+    """Return an orthonormal basis, as rows (k, d), of the span of the columns of ``V``.
+
+    A vector is one column; ``names`` are the features that the labels of a table must repeat.
+    """
+    k, d = n_components, n_features
+    labels = getattr(V, "index", None)
+    matrix = np.asarray(V)
+    if matrix.dtype.kind not in "iuf":
+        raise TypeError(f"V must hold real numbers, got {matrix.dtype.name}")
+    if matrix.ndim == 1 and k == 1:
+        matrix = matrix[:, None]
+    if matrix.shape == (k, d) and k != d:
+        raise ValueError(
+            f"V has shape {matrix.shape}: pass V with one column per direction (components_.T)"
+        )
+    if matrix.shape != (d, k):
+        raise ValueError(f"V has shape {matrix.shape} but must have shape ({d}, {k})")
+    if names is not None and labels is not None and not callable(labels):
+        given = list(labels)
+        if all(isinstance(label, str) for label in given) and given != list(names):
+            raise ValueError(
+                "the row labels of V differ from feature_names_in_; bring its rows into that order"
+            )
+    matrix = matrix.astype(np.float64)
+    if not np.isfinite(matrix).all():
+        raise ValueError("V must hold finite numbers only")
+    # columns of length one, so that their scales do not count as rank
+    largest = np.abs(matrix).max(axis=0)
+    matrix = matrix / np.where(largest > 0, largest, 1.0)
+    length = np.linalg.norm(matrix, axis=0)
+    left, sizes, _ = np.linalg.svd(matrix / np.where(length > 0, length, 1.0), full_matrices=False)
+    rank = int(np.sum(sizes > DEPENDENT))
+    if rank != k:
+        raise ValueError(f"V must have {k} linearly independent columns, its rank is {rank}")
+    return np.ascontiguousarray(left.T)
 
 
 def intervals(

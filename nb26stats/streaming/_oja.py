@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from ._csr import CsrRows, as_rows, is_sparse
 from ._errors import OjaErrors
 from ._fields import OjaFields, tell_few_rows
 from ._fit import run, take_rest, worth_a_bar
+from ._merge import merged
 from ._pilot import start_without_pilot
 from ._plot import OjaPlots
 from ._rows import (
@@ -415,6 +416,53 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         load(est, state)
         _, est.device_ = est._resources(est._state)
         return est
+
+    @classmethod
+    def merge(cls, estimators: Iterable[OjaPCA]) -> Self:
+        """Return one estimator from several that saw independent parts of the rows.
+
+        Each part's directions count with its number of rows: the result spans the leading
+        directions of all parts' directions together, and so does replicate b for the parts'
+        replicates b. The error is about that of one pass over all rows. The parts stay as they
+        are.
+
+        Parameters
+        ----------
+        estimators : iterable of OjaPCA
+            Parts with the same features, ``n_components``, ``n_bootstrap``, ``center``, ``missing``
+            and number type, every one with its own ``random_state`` and past its pilot. The first
+            gives the result its parameters and ``seed_``; otherwise their order does not matter,
+            up to rounding.
+
+        Returns
+        -------
+        OjaPCA
+            Ready for inference, ``partial_fit``, ``get_state`` and another ``merge``.
+            ``init_weight_`` is the largest of the parts', ``pilot_size_`` the sum of theirs.
+
+        Raises
+        ------
+        ValueError
+            If parts do not go together, share a seed, or have not passed their pilot; the message
+            says which.
+        TypeError
+            For anything that is not a fitted OjaPCA.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nb26stats import OjaPCA
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(4000, 10)) * np.r_[3.0, 2.0, np.ones(8)]
+        >>> parts = [
+        ...     OjaPCA(2, n_bootstrap=99, random_state=i).fit(rows)
+        ...     for i, rows in enumerate(np.split(X, 2))
+        ... ]
+        >>> pca = OjaPCA.merge(parts)
+        >>> pca.n_samples_seen_, pca.error_quantile() < parts[0].error_quantile()
+        (4000, True)
+        """
+        return cast(Self, merged(cls, estimators))
 
 
 def _begin(settings: Settings, start: NDArray[np.float64] | None) -> State:

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from nb26stats._dispatch import core
 
-from ._csr import CsrRows, joined, no_rows
+from ._csr import CsrRows, joined, no_rows, zero_rows
 
 if TYPE_CHECKING:
     from ._settings import Settings
     from ._state import State
 
 # members of `moments` in csrc/include/nb26/oja_sparse_api.hpp
+TOTAL_SQUARE, BASE_SQUARE, LAST_TOTAL_SQUARE, LAST_TOTAL_DOT, LAST_SQUARE = range(5)
 N_MOMENTS = 5
 
 
@@ -120,6 +121,19 @@ def start(state: State) -> None:
     core().oja_sparse_settle(s.sizes, _arrays(state))
     state.sparse.rows = no_rows(s.n_features, s.dtype)
     state.sparse.started = True
+
+
+def start_from_total(state: State, total: NDArray[np.float64]) -> None:
+    """Start a stream, its directions and counts set, after rows of which only the sum is known.
+
+    A row of zeros stands for the last of them.
+    """
+    s = state.settings
+    assert state.sparse is not None
+    state.sparse.total[:] = total
+    start(state)
+    state.sparse.rows = zero_rows(held(state), s.n_features, s.dtype)
+    state.sparse.moments[LAST_TOTAL_SQUARE] = state.sparse.moments[TOTAL_SQUARE]
 
 
 def row_work(state: State, x: CsrRows) -> float:

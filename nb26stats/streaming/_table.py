@@ -4,54 +4,109 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ._diagnostics import findings
-from ._inference import order_number, order_statistic, subspace_errors
+from ._inference import F64, intervals, order_number, order_statistic, subspace_errors
 
 if TYPE_CHECKING:
     from ._oja import OjaPCA
 
-WIDTH = 64
+WIDTH = 78
+LOADINGS = 3
+COMPONENTS = 5
 
 
-def _cautions(est: OjaPCA, level: float) -> list[str]:
+def _pairs(left: list[tuple[str, str]], right: list[tuple[str, str]]) -> list[str]:
+    return [
+        f"{a:<20}{b:>14}          {c:<20}{d:>14}"
+        for (a, b), (c, d) in zip(left, right, strict=True)
+    ]
+
+
+def _header(est: OjaPCA) -> list[str]:
+    s = est._state.settings
+    r = est.autocorrelation_
+    noise = "none" if np.isnan(r).all() else f"{r[np.nanargmax(np.abs(r))]:.3f}"
+    return _pairs(
+        [
+            ("rows used", f"{est.n_samples_seen_:d}"),
+            ("rows left out", f"{est.n_rows_skipped_:d}"),
+            ("features", f"{s.n_features:d}"),
+            ("replicates", f"{s.n_bootstrap:d}"),
+            ("rows per multiplier", f"{s.multiplier_block:d}"),
+        ],
+        [
+            ("eigengap", f"{est.eigengap_:.4g}"),
+            ("next step", f"{est.learning_rate_:.4g}"),
+            ("start left", f"{est.init_weight_:.2g}"),
+            ("noise correlation", noise),
+            ("device", est.device_),
+        ],
+    )
+
+
+def _variances(est: OjaPCA) -> list[str]:
+    values, ratio = est.explained_variance_, est.explained_variance_ratio_
+    lines = [f"{'component':<20}{'variance':>14}{'ratio':>14}{'cumulative':>14}"]
+    for j, (value, part, total) in enumerate(zip(values, ratio, np.cumsum(ratio), strict=True)):
+        lines.append(f"{j:<20d}{value:>14.5g}{part:>14.4f}{total:>14.4f}")
+    lines.append(f"{'the rest':<20}{est.noise_variance_:>14.5g}   (mean per direction)")
+    return lines
+
+
+def _errors(errors: F64, level: float) -> list[str]:
+    quantile = float(order_statistic(errors, level))
+    return [
+        f"{'squared error of the subspace':<44}{'median':>10}{f'{level:.4g} quantile':>24}",
+        f"{'':<44}{float(np.median(errors)):>10.3g}{quantile:>24.3g}",
+    ]
+
+
+def _loadings(est: OjaPCA, components: F64, replicates: F64, level: float) -> list[str]:
+    """Return the largest loadings with normal intervals, component by component."""
+    names = est._names()
+    lower, upper = intervals(components, replicates, level, "sign", "normal")
+    spread = np.sqrt(np.mean((replicates - components) ** 2, axis=0))
+    tail = (1.0 - level) / 2.0
+    ends = f"{f'[{tail:.4g}':>12}{f'{1.0 - tail:.4g}]':>12}"
+    lines = [f"{'largest loadings':<34}{'loading':>10}{'std err':>10}{ends}"]
+    for j, row in enumerate(components[:COMPONENTS]):
+        for i in np.argsort(-np.abs(row), kind="stable")[:LOADINGS]:
+            name = f"feature {i}" if names is None else str(names[i])[:28]
+            lines.append(
+                f"{j:<4d}{name:<30}{row[i]:>10.4f}{spread[j, i]:>10.4f}"
+                f"{lower[j, i]:>12.4f}{upper[j, i]:>12.4f}"
+            )
+    left = len(components) - COMPONENTS
+    return [*lines, f"… and {left} more components"] if left > 0 else lines
+
+
+def _inference(est: OjaPCA, level: float) -> tuple[list[list[str]], list[str]]:
+    """Return tables of what the replicates say, and cautions."""
     state = est._state
     s = state.settings
     if s.n_bootstrap == 0:
-        return ["no replicates were carried along (n_bootstrap=0), so there are no intervals"]
+        return [], ["no replicates were carried along (n_bootstrap=0), so there are no intervals"]
     if state.n_seen <= s.pilot_size:
-        return [f"replicates start after pilot_size={s.pilot_size} rows"]
+        return [], [f"replicates start after pilot_size={s.pilot_size} rows"]
     components, replicates = est._replicates()
     errors = subspace_errors(components, replicates, "sin2_fro")
     found = findings(est, state, errors, sign_aligned=True)
+    tables = [_loadings(est, components, replicates, level)]
     try:
         order_number(level, s.n_bootstrap)
     except ValueError as err:
-        return [*found, str(err)]
-    quantile = float(order_statistic(errors, level))
-    return [f"the {level:.0%} quantile of the squared subspace error is {quantile:.3g}", *found]
+        return tables, [*found, str(err)]
+    return [_errors(errors, level), *tables], found
 
 
 def summary_text(est: OjaPCA, level: float) -> str:
     """Return components with their variances, then what is known of their error."""
-    values, ratio = est.explained_variance_, est.explained_variance_ratio_
-    lines = [
-        "OjaPCA".center(WIDTH).rstrip(),
-        "=" * WIDTH,
-        f"{'rows used':<24}{est.n_samples_seen_:>12d}",
-        f"{'rows left out':<24}{est.n_rows_skipped_:>12d}",
-        f"{'features':<24}{est._state.settings.n_features:>12d}",
-        f"{'replicates':<24}{est._state.settings.n_bootstrap:>12d}",
-        f"{'eigengap':<24}{est.eigengap_:>12.4g}",
-        f"{'next step':<24}{est.learning_rate_:>12.4g}",
-        f"{'device':<24}{est.device_:>12}",
-        "-" * WIDTH,
-        f"{'component':<12}{'variance':>14}{'ratio':>12}{'cumulative':>14}",
-    ]
-    total = 0.0
-    for j, (value, part) in enumerate(zip(values, ratio, strict=True)):
-        total += float(part)
-        lines.append(f"{j:<12d}{value:>14.5g}{part:>12.4f}{total:>14.4f}")
-    lines.append(f"{'the rest':<12}{est.noise_variance_:>14.5g}   (mean per direction)")
-    lines.append("-" * WIDTH)
-    lines += [f"* {sentence}" for sentence in _cautions(est, level)]
+    tables, cautions = _inference(est, level)
+    lines = ["OjaPCA".center(WIDTH).rstrip(), "=" * WIDTH, *_header(est)]
+    for table in [_variances(est), *tables]:
+        lines += ["-" * WIDTH, *table]
+    lines.append("=" * WIDTH)
+    lines += [f"* {sentence}" for sentence in cautions]
     return "\n".join(lines)
