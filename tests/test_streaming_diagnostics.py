@@ -230,3 +230,27 @@ def test_the_recommended_block_covers(rho: float, n: int) -> None:
     # standard errors .03 and .022
     assert held[0] >= 0.8
     assert held[1] >= 0.85
+
+
+@pytest.mark.slow
+def test_twice_the_block_tells_slow_tails() -> None:
+    n, d, runs = 10_000, 20, 8
+    scale = np.sqrt(np.r_[10, 6, np.ones(d - 2)])
+    rise: dict[str, list[float]] = {"geometric": [], "slow": []}
+    for run in range(runs):
+        quick, slow = (autoregressive(n, d, rho, run) / scale for rho in (0.3, 0.97))
+        rows = {"geometric": autoregressive(n, d, 0.5, run), "slow": (quick + slow) * scale / 2}
+        for name, x in rows.items():
+            first = fitted(2, x, pilot_size=200)
+            block = recommended_block(float(np.max(first.autocorrelation_)), n)
+            once, twice = (fitted(2, x, multiplier_block=m * block) for m in (1, 2))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                rise[name].append(
+                    np.median(twice.bootstrap_errors()) / np.median(once.bootstrap_errors())
+                )
+    mean = {name: np.mean(values) for name, values in rise.items()}
+    error = {name: np.std(values) / math.sqrt(runs) for name, values in rise.items()}
+    print("errors with twice the block:", mean, error)
+    assert mean["geometric"] < 1.1 - 2 * error["geometric"]
+    assert mean["slow"] > 1.1 + 2 * error["slow"]

@@ -90,7 +90,8 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         variance 1.
     multiplier_block : int, default=1
         Consecutive rows that share a weight. Autocorrelated rows, such as bins of a recording, need
-        at least five times their correlation time; otherwise intervals are too narrow.
+        at least five times their correlation time; otherwise intervals are too narrow, which a
+        warning says, and which block to take. See the notes.
     missing : {"raise", "drop"}, default="raise"
         Rows with NaN: an error, or left out and counted in ``n_rows_skipped_``.
     device : {"auto", "cpu", "cuda"}, default="auto"
@@ -132,10 +133,16 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     -----
     The method needs a gap between eigenvalues k and k + 1. One pass depends on the order of rows:
     shuffle rows that are sorted by class or time unless drift is the question. The intervals are
-    for the population's directions, not for the PCA of the sample at hand, and assume independent
-    rows within ``multiplier_block``. Batch PCA is the more accurate estimate where the data fit in
-    memory; with the default constants the squared error here is about 1.3 times larger. One
-    estimator is for one thread at a time; estimators of their own may run side by side.
+    for the population's directions, not for the PCA of the sample at hand. Batch PCA is the more
+    accurate estimate where the data fit in memory; with the default constants the squared error
+    here is about 1.3 times larger. One estimator is for one thread at a time; estimators of their
+    own may run side by side.
+
+    Rows further apart than ``multiplier_block`` are taken for independent. The block that a warning
+    names goes by neighbouring rows and correlations that fall off geometrically: where they fall
+    more slowly, as they do in recordings, it is a lower bound. Fit again with twice the block; if
+    the median of ``bootstrap_errors()`` rises by more than a tenth, take longer blocks still. The
+    rows should make 200 blocks or more.
 
     The update is Oja's (1982); replicates with random weights follow the online bootstrap of Lunde,
     Sarkar and Ward (2021), here for several components. Step schedule, pilot and block weights are
