@@ -75,17 +75,22 @@ class SparseCloser {
       columns_.emplace(rounded(shape_.columns) * shape_.tracked);
       lanes_.emplace(shape_.tracked, block, 1);
       loose_.emplace((block + 1) * shape_.tracked);
-      heads_.assign(static_cast<std::size_t>(shape_.columns), -1);
+      places_.assign(static_cast<std::size_t>(shape_.columns), -1);
       products_.resize(static_cast<std::size_t>(block * block));
       dots_.resize(static_cast<std::size_t>(block));
     }
     const std::int64_t m = state_.own.counts[kRowsOpen];
     const auto entries = static_cast<std::size_t>(rows_.starts[begin + m] - rows_.starts[begin]);
-    if (entries_.size() < entries) entries_.resize(entries);
+    if (values_.size() < entries) {
+      held_.resize(entries);
+      rows_of_.resize(entries);
+      values_.resize(entries);
+    }
     oja_sparse_close_block<T>(oja_pieces<T>(false), sparse_table<T>(false), shape_, center_, state_,
                               rows_, begin, slots_, slot, columns_->data(), lanes_->view(),
                               loose_->data(),
-                              {heads_.data(), entries_.data(), products_.data(), dots_.data()});
+                              {places_.data(), held_.data(), rows_of_.data(), values_.data(),
+                               products_.data(), dots_.data()});
   }
 
  private:
@@ -96,9 +101,9 @@ class SparseCloser {
   const OjaSparseSlots<T>& slots_;
   std::optional<Scratch<T>> columns_, loose_;
   std::optional<LaneScratch<T>> lanes_;
-  std::vector<std::int64_t> heads_;
-  std::vector<OjaSparseEntry> entries_;
-  std::vector<double> products_, dots_;
+  std::vector<std::int64_t> places_, rows_of_;
+  std::vector<OjaSparseColumn> held_;
+  std::vector<double> values_, products_, dots_;
 };
 
 }  // namespace

@@ -181,46 +181,62 @@ void oja_sparse_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse,
   oja_lanes_orthonormalise<T>(run, w, d8, k, scratch);
 }
 
-// An entry of the block and the entry of an earlier row in the same column, if there is one.
-struct OjaSparseEntry {
-  std::int64_t before;
-  std::int64_t row;
+// What a column of the block holds: `held` of `count` entries so far, from `begin`.
+struct OjaSparseColumn {
+  std::int64_t begin, held, count;
 };
 
 // Scratch for the products of rows.
 struct OjaSparseScratch {
-  std::int64_t* heads;      // (d) the last entry of each column, -1 between calls
-  OjaSparseEntry* entries;  // one for each entry of the block
-  double* products;         // (m, m)
-  double* dots;             // (m)
+  std::int64_t* places;      // (d) number of each column that the block has seen, -1 between calls
+  OjaSparseColumn* columns;  // one for each entry of the block, as are the next two
+  std::int64_t* rows;
+  double* values;
+  double* products;  // (m, m)
+  double* dots;      // (m)
 };
 
-// products[j][l] = x_j' x_l for j <= l; columns without two entries cost nothing.
+// products[l][j] = x_l' x_j for j <= l, by the columns that the rows share; those with one entry
+// cost nothing.
 template <typename T>
 void oja_sparse_products(const OjaSparseRows<T>& rows, std::int64_t begin, std::int64_t m,
                          const OjaSparseScratch& scratch) {
-  const std::int64_t first = rows.starts[begin];
+  const std::int64_t first = rows.starts[begin], end = rows.starts[begin + m];
+  std::int64_t seen = 0;
+  for (std::int64_t at = first; at < end; ++at) {
+    std::int64_t& place = scratch.places[rows.columns[at]];
+    if (place < 0) {
+      place = seen++;
+      scratch.columns[place] = {0, 0, 0};
+    }
+    scratch.columns[place].count += 1;
+  }
+  std::int64_t used = 0;
+  for (std::int64_t i = 0; i < seen; ++i) {
+    scratch.columns[i].begin = used;
+    used += scratch.columns[i].count;
+  }
   std::fill(scratch.products, scratch.products + m * m, 0.0);
   for (std::int64_t l = 0; l < m; ++l) {
+    double* product = scratch.products + l * m;
     for (std::int64_t at = rows.starts[begin + l]; at < rows.starts[begin + l + 1]; ++at) {
       const double value = static_cast<double>(rows.values[at]);
-      std::int64_t& head = scratch.heads[rows.columns[at]];
-      scratch.products[l * m + l] += value * value;
-      for (std::int64_t e = head; e >= 0; e = scratch.entries[e].before) {
-        const double other = static_cast<double>(rows.values[first + e]);
-        scratch.products[scratch.entries[e].row * m + l] += value * other;
-      }
-      scratch.entries[at - first] = {head, l};
-      head = at - first;
+      OjaSparseColumn& column = scratch.columns[scratch.places[rows.columns[at]]];
+      product[l] += value * value;
+      if (column.count == 1) continue;
+      const std::int64_t* row = scratch.rows + column.begin;
+      const double* other = scratch.values + column.begin;
+      for (std::int64_t e = 0; e < column.held; ++e) product[row[e]] += value * other[e];
+      scratch.rows[column.begin + column.held] = l;
+      scratch.values[column.begin + column.held] = value;
+      column.held += 1;
     }
   }
-  for (std::int64_t at = first; at < rows.starts[begin + m]; ++at) {
-    scratch.heads[rows.columns[at]] = -1;
-  }
+  for (std::int64_t at = first; at < end; ++at) scratch.places[rows.columns[at]] = -1;
 }
 
 // gram[j][l] = y_j' y_l for j < l, zeros in the rest of what is looked at. scratch.products holds
-// x_j' x_l, scratch.dots the products of the rows with Xi at the start of the block.
+// x_l' x_j, scratch.dots the products of the rows with Xi at the start of the block.
 template <typename T>
 void oja_sparse_gram(std::int64_t m, std::int64_t m8, std::int64_t first_row, bool center,
                      double base_square, const OjaSparseScratch& scratch, T* gram) {
@@ -236,18 +252,18 @@ void oja_sparse_gram(std::int64_t m, std::int64_t m8, std::int64_t first_row, bo
     double across = square;    // Xi_j' Xi_l
     for (std::int64_t l = j + 1; l < m; ++l) {
       if (!center) {
-        gram[j * m8 + l] = static_cast<T>(products[j * m + l]);
+        gram[j * m8 + l] = static_cast<T>(products[l * m + j]);
         continue;
       }
-      forward += products[j * m + l - 1];
+      forward += products[(l - 1) * m + j];
       across += dots[l - 1];
       const double u = static_cast<double>(first_row + l), other = 1.0 / (u - 1.0);
       const double value =
-          products[j * m + l] - forward * other - dots[l] * part + across * part * other;
+          products[l * m + j] - forward * other - dots[l] * part + across * part * other;
       gram[j * m8 + l] = static_cast<T>(scale * std::sqrt((u - 1.0) / u) * value);
     }
     square += 2.0 * dots[j] + products[j * m + j];
-    for (std::int64_t l = j + 1; l < m; ++l) dots[l] += products[j * m + l];
+    for (std::int64_t l = j + 1; l < m; ++l) dots[l] += products[l * m + j];
   }
 }
 
