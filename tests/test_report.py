@@ -190,9 +190,9 @@ def test_captions_say_band_numbers_and_time_zero() -> None:
     ripples = section_text(shipped(RIPPLES), "psth")
     assert "adn 7 units, ca1 8 units" in ripples
     components = section_text(shipped(THALAMUS), "components")
-    assert "bins of 1 s" in components
-    assert "take the bins as independent" in components
-    assert "the bars are too short" in components
+    assert "in 18,360 bins of 0.2 s" in components
+    assert "95 % intervals, each on its own, from 200 bootstrap replicates" in components
+    assert "with one weight per block of 72 s" in components
 
 
 def test_heads_of_number_tables_have_units() -> None:
@@ -222,19 +222,6 @@ def test_warnings_are_amber_boxes_with_advice() -> None:
     assert "manufacturer" in section_text(shipped(RIPPLES), "warnings")
 
 
-def test_doubts_about_components_count_as_the_figure_does() -> None:
-    from nb26stats.report.components import _from_one
-
-    text = "Components 1 and 2, 9 and 10 (counted from 0) are not separated; use it."
-    assert _from_one(text) == "Components 2 and 3, 10 and 11 are not separated; use it."
-    text = "Rows look autocorrelated (component 0, r=0.52); set multiplier_block, about 18 here."
-    assert _from_one(text) == text.replace("component 0", "component 1")
-    shown = section_text(shipped(THALAMUS), "components")
-    assert "Rows look autocorrelated (component 1, r=" in shown
-    assert "The bars of this figure do not use that option of OjaPCA and are too short." in shown
-    assert "but the intervals are too short" in dict(shipped(THALAMUS).lines)["Activity"]
-
-
 def test_trials_with_photostimulation_are_pointed_out() -> None:
     text = section_text(shipped(THALAMUS), "psth")
     assert "63 of these windows belong to trials with photostimulation" in text
@@ -262,7 +249,7 @@ def test_numbers_of_the_thalamus_file() -> None:
     assert numbers["accuracy"]["n_trials"].sum() == 202
     components = numbers["components"]
     assert components.index.names == ["component", "unit"]
-    assert len(components) == 3 * 4
+    assert len(components) == 2 * 4
     assert (components["lower"] <= components["loading"]).all()
     assert (components["loading"] <= components["upper"]).all()
     norms = (components["loading"] ** 2).groupby(level="component").sum()
@@ -439,7 +426,7 @@ def test_missing_parts_are_one_sentence_each(tmp_path: Path) -> None:
     result = make(nwb_files.without_trials(tmp_path / "t.nwb"))
     assert "no trial table and no other table" in section_text(result, "psth")
     assert "no behaviour to read" in section_text(result, "behavior")
-    assert "need 100 bins" in section_text(result, "components")
+    assert "need 100 s or more" in section_text(result, "components")
 
 
 def test_zero_trials(tmp_path: Path) -> None:

@@ -37,10 +37,6 @@ ADVICE = (
         "Compare the units' first and last spike with the times of the trials.",
     ),
     (
-        "rows look autocorrelated",
-        "The bars of this figure do not use that option of OjaPCA and are too short.",
-    ),
-    (
         "start not forgotten",
         "Take the bars as rough: the recording is short for components this close in variance.",
     ),

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _code
+from ._component_fit import (
+    FEWEST_BLOCKS,
+    LEVEL,
+    MAX_COMPONENTS,
+    N_BOOTSTRAP,
+    fit_components,
+    in_random_order,
+    stretches_of,
+)
 from ._context import NO_UNITS, MissingPartError
 from ._figures import png_of
-from ._parts import Builder, Figure, plural
+from ._parts import Builder, Figure, Table, plural
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from ._component_fit import ComponentFit, Stretches
     from ._context import Context
     from ._parts import Section
-
-MAX_COMPONENTS = 3
-N_BOOTSTRAP = 200
-LEVEL = 0.95
 
 _NUMBERS = """\
 lower, upper = pca.component_intervals(level=0.95)
@@ -38,82 +46,64 @@ def section(context: Context) -> Section:
     except MissingPartError:
         return out.missing(NO_UNITS, "")
     try:
-        arguments, counts = _second_bins(context)
+        seconds = context.span[1]
+        cut = stretches_of(seconds, len(context.units))
+        arguments = context.session_arguments(cut.bin_size, cut.seconds)
+        counts = context.session_counts("bins", arguments)
     except MissingPartError as gap:
         return out.missing(str(gap), "")
-    rows = np.sqrt(counts.to_array()[0])
-    n_rows, n_units = rows.shape
+    counted = np.sqrt(counts.to_array()[0])
+    n_units = counted.shape[1]
     if n_units < 2:
         return out.missing(
             "Components need two or more units; this choice holds one.",
             "No components: there is one unit.",
         )
-    k = min(MAX_COMPONENTS, n_units - 1)
-    needed = 2 * max(50, 10 * (k + 1), min(n_units, 200))
-    if n_rows < needed:
+    needed = 2 * max(50, min(n_units, 200))
+    if seconds < needed:
         return out.missing(
-            f"The spikes span {plural(n_rows, 'second')}; components of {n_units} units with "
-            f"intervals need {needed} bins of 1 s or more.",
+            f"The spikes span {plural(seconds, 'second')}; components of {n_units} units with "
+            f"intervals need {needed} s or more.",
             "No components: the recording is too short.",
         )
-    if not rows.any() or not np.ptp(rows, axis=0).any():
+    if not counted.any() or not np.ptp(counted, axis=0).any():
         return out.missing("The spike counts do not vary, so there are no components.")
+    rows = in_random_order(counted, cut.rows)
     try:
-        pca, lower, upper = context.once("components", lambda: _fit(rows, k))
+        fit = context.once("components", lambda: fit_components(rows, cut.rows, cut.bin_size))
     except MissingPartError as gap:
         return out.missing(str(gap))
-    ids, areas = _names(counts)
-    share = 100 * np.asarray(pca.explained_variance_ratio_)
-    lines = [
-        _code.call("counts", "nwb.spike_counts", arguments),
-        "cells = counts.concat()",
-        'ids, areas = cells.unit_ids["all"], cells.unit_area["all"]',
-        'rows = np.sqrt(cells.counts["all"][0])',
-        f"pca = OjaPCA(n_components={k}, n_bootstrap={N_BOOTSTRAP}, random_state=0).fit(rows)",
-        "with plotting.style():",
-        "    ax = plotting.plot_components(",
-        "        pca, names=ids, groups=areas, file_areas=cells.info['file_areas']",
-        "    )",
-        _NUMBERS,
-    ]
-    numbers = _table(pca, lower, upper, ids)
-    clear = int(((lower > 0) | (upper < 0))[0].sum())
-    doubts = context.warnings.get("components", [])
-    # a number that the intervals cannot carry must not stand in the summary alone
-    short = any("autocorrelated" in doubt for doubt in doubts)
-    out.finding = (
-        f"The first component carries {share[0]:.2g} % of the variance of {n_units} units in 1-s "
-        f"bins; the interval excludes 0 for {clear} of its {n_units} loadings"
-        + (", but the intervals are too short (see the figure)." if short else ".")
-    )
+    cells = counts.concat()
+    ids, areas = cells.unit_ids["all"].tolist(), cells.unit_area["all"].tolist()
+    out.finding = _finding(fit, cut, n_units)
     out.say(out.finding)
-    out.warn([*context.warnings.get("seconds", []), *map(_from_one, doubts)])
+    out.say(_bars(fit, cut))
+    # the page says in its own words when blocks are short
+    doubts = [d for d in context.warnings.get("components", []) if "is short for rows" not in d]
+    out.warn([*context.warnings.get("bins", []), *_too_short(fit, cut), *map(_from_one, doubts)])
     with context.collect("components"):
         # drawing asks for the intervals again, with the warnings that are kept already
         png = png_of(
             lambda: plotting.plot_components(
-                pca,
+                fit.pca,
                 names=ids,
                 groups=areas,
                 file_areas=counts.info["file_areas"],
+                feature="unit",
                 level=LEVEL,
             )
         )
+    k = len(fit.lower)
     out.add(
         Figure(
             "components",
             png,
             alt=f"Loadings of {plural(n_units, 'unit')} on {plural(k, 'component')}, with "
             f"bootstrap intervals. {out.finding}",
-            caption="Points: loading of each unit, coloured by area, on the leading principal "
-            "components of the square roots of its spike counts (which evens out the variances "
-            f"of quiet and busy units) in {n_rows:,} bins of 1 s. Bars: {100 * LEVEL:g} % "
-            f"intervals from {N_BOOTSTRAP} bootstrap replicates of the streaming estimate. They "
-            "take the bins as independent; neighbouring bins are not, so the bars are too short. "
-            "The sign of a component is arbitrary.",
+            caption=_caption(fit, cut),
             code=_code.block(
                 context.path,
-                lines,
+                _lines(arguments, fit, cut),
                 imports=[
                     "import numpy as np",
                     "import pandas as pd",
@@ -121,10 +111,108 @@ def section(context: Context) -> Section:
                     "from nb26stats import OjaPCA",
                 ],
             ),
-            numbers=numbers,
+            numbers=_numbers(fit, ids),
         )
     )
+    out.add(Table(_widths(fit), "Bars under longer blocks", index=False))
     return out.done()
+
+
+def _finding(fit: ComponentFit, cut: Stretches, n_units: int) -> str:
+    share = 100 * float(fit.pca.explained_variance_ratio_[0])
+    clear = int(((fit.lower > 0) | (fit.upper < 0))[0].sum())
+    # a number that the intervals cannot carry must not stand in the summary alone
+    doubt = "" if fit.settled else ", but the intervals are too short (see the figure)"
+    return (
+        f"The first component carries {share:.2g} % of the variance of {n_units} units in "
+        f"{cut.bin_size:g}-s bins; the interval excludes 0 for {clear} of its {n_units} loadings"
+        f"{doubt}."
+    )
+
+
+def _bars(fit: ComponentFit, cut: Stretches) -> str:
+    k = len(fit.lower)
+    shown = "one component is" if k == 1 else f"{k} components are"
+    settled = ""
+    if fit.settled:
+        last = fit.block == fit.widths["rows"].iloc[-1]
+        settled = (
+            f"; the last doubling of the block changed them by {100 * (fit.growth - 1):.0f} %"
+            if last
+            else "; longer blocks widen them by a tenth at most"
+        )
+    return (
+        f"Of up to {MAX_COMPONENTS} components, the variance falls by the largest factor after "
+        f"component {k}, so {shown} shown. Bins of one recording are not independent, so the "
+        f"bootstrap weighs blocks of {_seconds(fit.block, cut)}; the median half-width of the bars "
+        f"is {fit.gain:.2g} times that from single bins{settled}."
+    )
+
+
+def _too_short(fit: ComponentFit, cut: Stretches) -> list[str]:
+    """Return what keeps the bars from being right, in plain words."""
+    if fit.settled:
+        return []
+    longest = _seconds(fit.block, cut)
+    if fit.needed > fit.block:
+        return [
+            "The bars are too short: bins of this recording stay correlated for so long that "
+            f"blocks of {_seconds(fit.needed, cut)} or more are called for, and the recording "
+            f"holds {FEWEST_BLOCKS} blocks of at most {longest}. Going by the correlation of "
+            f"neighbouring bins the bars should be {fit.held**-0.5:.1f} times as long, or longer."
+        ]
+    return [
+        f"The bars are too short, by an unknown factor: they still grew by "
+        f"{100 * (fit.growth - 1):.0f} % when the blocks went from {_seconds(fit.block / 2, cut)} "
+        f"to {longest}, and the recording holds too few longer blocks to go on. Some changes "
+        "of the activity outlast them. Read the bars as the spread between stretches of "
+        f"{longest}, not between recordings."
+    ]
+
+
+def _caption(fit: ComponentFit, cut: Stretches) -> str:
+    count = "component" if len(fit.lower) == 1 else "components"
+    return (
+        f"Points: loading of each unit, coloured by area, on the leading principal {count} of the "
+        "square roots of its spike counts (which evens out the variances of quiet and busy units) "
+        f"in {fit.n_rows:,} bins of {cut.bin_size:g} s. Stretches of {_seconds(cut.rows, cut)} "
+        "enter the streaming estimate in random order, so that slow drift does not pass for the "
+        f"newest data. Bars: {100 * LEVEL:g} % intervals, each on its own, from {N_BOOTSTRAP} "
+        f"bootstrap replicates with one weight per block of {_seconds(fit.block, cut)}. The sign "
+        "of a component is arbitrary."
+    )
+
+
+def _lines(arguments: dict[str, Any], fit: ComponentFit, cut: Stretches) -> list[str]:
+    weighed = {
+        "n_components": len(fit.lower),
+        "n_bootstrap": N_BOOTSTRAP,
+        "multiplier_block": fit.block,
+        "pilot_size": fit.pilot_size,
+        "random_state": 0,
+    }
+    given = ", ".join(f"{name}={value}" for name, value in weighed.items())
+    return [
+        _code.call("counts", "nwb.spike_counts", arguments),
+        "cells = counts.concat()",
+        'ids, areas = cells.unit_ids["all"], cells.unit_area["all"]',
+        'rows = np.sqrt(cells.counts["all"][0])',
+        f"# stretches of {_seconds(cut.rows, cut)} in random order",
+        f"whole = rows[:{fit.n_rows}].reshape(-1, {cut.rows}, len(ids))",
+        "rows = np.random.default_rng(0).permutation(whole).reshape(-1, len(ids))",
+        "pca = OjaPCA(",
+        f"    {given}",
+        ").fit(rows)",
+        "with plotting.style():",
+        "    ax = plotting.plot_components(",
+        "        pca, names=ids, groups=areas, file_areas=cells.info['file_areas'], feature='unit'",
+        "    )",
+        _NUMBERS,
+    ]
+
+
+def _seconds(rows: float, cut: Stretches) -> str:
+    return f"{rows * cut.bin_size:.3g} s"
 
 
 def _from_one(text: str) -> str:
@@ -138,29 +226,29 @@ def _from_one(text: str) -> str:
     return text.replace(" (counted from 0)", "")
 
 
-def _second_bins(context: Context) -> tuple[dict[str, Any], Any]:
-    _, seconds = context.span
-    arguments = context.session_arguments(1.0, seconds)
-    return arguments, context.session_counts("seconds", arguments)
-
-
-def _fit(rows: Any, k: int) -> tuple[Any, Any, Any]:
-    from nb26stats.streaming import OjaPCA
-
-    pca = OjaPCA(n_components=k, n_bootstrap=N_BOOTSTRAP, random_state=0).fit(rows)
-    lower, upper = pca.component_intervals(level=LEVEL)
-    return pca, np.asarray(lower), np.asarray(upper)
-
-
-def _names(counts: Any) -> tuple[Any, Any]:
-    cells = counts.concat()
-    return cells.unit_ids["all"], cells.unit_area["all"]
-
-
-def _table(pca: Any, lower: Any, upper: Any, ids: Any) -> Any:
+def _numbers(fit: ComponentFit, ids: list[Any]) -> pd.DataFrame:
     import pandas as pd
 
-    index = pd.MultiIndex.from_product([range(1, len(lower) + 1), ids], names=["component", "unit"])
+    numbers = {
+        "loading": fit.pca.components_.ravel(),
+        "lower": fit.lower.ravel(),
+        "upper": fit.upper.ravel(),
+    }
+    index = pd.MultiIndex.from_product(
+        [range(1, len(fit.lower) + 1), ids], names=["component", "unit"]
+    )
+    return pd.DataFrame(numbers, index)
+
+
+def _widths(fit: ComponentFit) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = fit.widths
     return pd.DataFrame(
-        {"loading": pca.components_.ravel(), "lower": lower.ravel(), "upper": upper.ravel()}, index
+        {
+            "block (s)": frame["block"].round(6),
+            "blocks": frame["n_blocks"],
+            "median half-width of the bars": frame["half_width"].round(4),
+            "shown": frame["rows"] == fit.block,
+        }
     )

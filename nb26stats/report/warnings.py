@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._parts import Section
 
 _IN_PLACE = frozenset(
-    {"units", "event", "counts", "raster", "rates", "behavior", "components", "seconds"}
+    {"units", "event", "counts", "raster", "rates", "behavior", "components", "bins"}
 )
 
 
