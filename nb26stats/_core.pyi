@@ -57,6 +57,26 @@ def oja_multipliers(
 def oja_orthonormalise(sizes: tuple[Any, ...], replicates: object, n_threads: int) -> None:
     """Orthonormalise every replicate in place."""
 
+def oja_pilot_start(
+    sizes: tuple[Any, ...],
+    rows: NDArray[Any],
+    coefficients: NDArray[Any],
+    replicates: object,
+    n_threads: int,
+) -> None:
+    """Replicates from the coefficients of the pilot's rows."""
+
+def oja_pilot_vectors(
+    weights: tuple[Any, ...],
+    gram: NDArray[Any],
+    k: int,
+    first: int,
+    groups: int,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Leading directions of the weighted pilots of eight replicates per group, as coefficients of
+    its rows (groups, n, k, 8), and how each ended: 0 good, 1 rank below k, 2 unsure."""
+
 def oja_refresh(
     sizes: tuple[Any, ...],
     rule: tuple[Any, ...],

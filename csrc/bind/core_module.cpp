@@ -3,6 +3,7 @@
 namespace nb26::bind {
 void register_math(pybind11::module_& m);
 void register_oja(pybind11::module_& m);
+void register_oja_pilot(pybind11::module_& m);
 void register_oja_sparse(pybind11::module_& m);
 void register_tools(pybind11::module_& m);
 }  // namespace nb26::bind
@@ -11,6 +12,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.doc() = "Native kernels; called by the package only.";
   nb26::bind::register_math(m);
   nb26::bind::register_oja(m);
+  nb26::bind::register_oja_pilot(m);
   nb26::bind::register_oja_sparse(m);
   nb26::bind::register_tools(m);
 }

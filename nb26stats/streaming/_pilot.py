@@ -28,6 +28,14 @@ from ._state import (
 
 F64 = NDArray[np.float64]
 RANK_TOL = 1e-12
+# rows of a pilot up to which native code, eight replicates at a time, beats LAPACK's one by one
+MOST_SIDE_BY_SIDE = 400
+PILOT_LANES = 8
+# one native call: cubed rows, times groups of eight, and the memory of its coefficients, as a part
+# of the replicates' own size or in bytes
+PILOT_WORK = 4e8
+PILOT_SHARE = 0.2
+PILOT_BYTES = 2**20
 
 
 @functools.cache
@@ -107,28 +115,62 @@ def weighted_directions(
     return None if vectors is None else (vectors * root[:, None]).T @ rows[used]
 
 
+def _start_one(state: State, b: int, rows: F64 | CentredRows, gram: F64 | None) -> None:
+    """Start replicate ``b`` by LAPACK."""
+    s = state.settings
+    assert state.replicates is not None
+    weights = core().oja_multipliers(s.weights, b, 1, 1, len(rows))[0]
+    made = weighted_directions(rows, gram, weights, s.n_components)
+    if made is None:
+        made = state.directions[: s.n_components, : s.n_features]
+    else:
+        # lengths do not matter to what follows, but float32 has little room for them
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+    put_replicate(state.replicates, b, made)
+
+
+def _start_side_by_side(state: State, rows: F64 | CentredRows, gram: F64, n_threads: int) -> None:
+    """Start all replicates natively, several in the lanes of a vector."""
+    s = state.settings
+    assert state.replicates is not None
+    n, k = len(rows), s.n_components
+    groups, _, _, lanes = state.replicates.shape
+    each = lanes // PILOT_LANES
+    bytes_of_group = 8 * lanes * n * k
+    room = max(PILOT_SHARE * state.replicates.nbytes, PILOT_BYTES) / bytes_of_group
+    step = max(1, min(groups, int(room), int(PILOT_WORK / (each * n**3))))
+    for a in range(0, groups, step):
+        part = state.replicates[a : a + step]
+        coefficients, ends = core().oja_pilot_vectors(
+            s.weights, gram, k, a * lanes, len(part) * each, n_threads
+        )
+        if not isinstance(rows, CentredRows):
+            core().oja_pilot_start(s.sizes, rows, coefficients, part, n_threads)
+        for i, end in enumerate(ends.ravel()[: s.n_bootstrap - a * lanes]):
+            if end:
+                _start_one(state, a * lanes + i, rows, gram)
+            elif isinstance(rows, CentredRows):
+                group, lane = divmod(i, PILOT_LANES)
+                own = np.ascontiguousarray(coefficients[group, :, :, lane].T)
+                put_replicate(state.replicates, a * lanes + i, own @ rows)
+
+
 def start_replicates(state: State, rows: F64 | CentredRows, n_threads: int) -> None:
     """Start every replicate from the pilot with its own weights."""
     s = state.settings
     assert state.replicates is not None
     n, d = rows.shape
-    k = s.n_components
-    main = state.directions[:k, :d]
     with one_blas_thread():
         gram: F64 | None = None
         if isinstance(rows, CentredRows):
             gram = rows.gram()
         elif n <= 2 * d:
             gram = rows @ rows.T
-        for b in range(s.n_bootstrap):
-            weights = core().oja_multipliers(s.weights, b, 1, 1, n)[0]
-            made = weighted_directions(rows, gram, weights, k)
-            if made is None:
-                made = main
-            else:
-                # lengths do not matter to what follows, but float32 has little room for them
-                made /= np.linalg.norm(made, axis=1, keepdims=True)
-            put_replicate(state.replicates, b, made)
+        if gram is not None and s.n_components <= n <= MOST_SIDE_BY_SIDE:
+            _start_side_by_side(state, rows, gram, n_threads)
+        else:
+            for b in range(s.n_bootstrap):
+                _start_one(state, b, rows, gram)
     fill_spare(state.replicates, s.n_bootstrap)
     core().oja_orthonormalise(s.sizes, state.replicates, n_threads)
 

@@ -14,6 +14,7 @@
 #include "check.hpp"
 #include "cpu/oja_double.cpp"
 #include "cpu/oja_float.cpp"
+#include "cpu/oja_pilot.cpp"
 #include "cpu/threads.cpp"
 
 namespace {
@@ -355,6 +356,63 @@ void check_dependent_columns() {
   for (std::int64_t c = 0; c < 6; ++c) CHECK(std::isfinite(s.at(0, c, 1)));
 }
 
+// Weighted pilots: rows of unit length, at right angles, and no part of them leaves the span that
+// the weighted scatter maps onto itself.
+template <typename T>
+void check_pilot(std::int64_t n, std::int64_t d, std::int64_t k, int n_threads) {
+  Stream<T> s(d, k, 8, n, 16, OjaMultiplier::kDouble);
+  std::vector<double> rows(s.x.begin(), s.x.end()), gram(static_cast<std::size_t>(n * n));
+  const auto y = [&](std::int64_t t, std::int64_t c) {
+    return rows[static_cast<std::size_t>(t * d + c)];
+  };
+  for (std::int64_t t = 0; t < n; ++t) {
+    for (std::int64_t u = 0; u < n; ++u) {
+      for (std::int64_t c = 0; c < d; ++c) {
+        gram[static_cast<std::size_t>(t * n + u)] += y(t, c) * y(u, c);
+      }
+    }
+  }
+  std::vector<double> coefficients(static_cast<std::size_t>(2 * n * k * nb26::kPilotLanes));
+  std::vector<nb26::PilotEnd> ends(2 * nb26::kPilotLanes);
+  nb26::oja_pilot_vectors(s.weights, gram.data(), n, k, 0, 2, coefficients.data(), ends.data(),
+                          n_threads);
+  nb26::oja_pilot_start<T>(s.shape, rows.data(), n, coefficients.data(), 2, s.replicates.data(),
+                           n_threads);
+  const double near = sizeof(T) == 8 ? 1e-11 : 1e-5;
+  std::vector<double> omega(static_cast<std::size_t>(n));
+  for (std::int64_t b = 0; b < 16; ++b) {
+    CHECK(ends[static_cast<std::size_t>(b)] == nb26::PilotEnd::kGood);
+    nb26::oja_multipliers(s.weights, b, 1, 1, n, omega.data());
+    for (std::int64_t j = 0; j < k; ++j) {
+      std::vector<double> image(static_cast<std::size_t>(d));
+      for (std::int64_t t = 0; t < n; ++t) {
+        double score = 0.0;
+        for (std::int64_t c = 0; c < d; ++c) score += y(t, c) * static_cast<double>(s.at(b, c, j));
+        for (std::int64_t c = 0; c < d; ++c) {
+          image[static_cast<std::size_t>(c)] +=
+              omega[static_cast<std::size_t>(t)] * score * y(t, c);
+        }
+      }
+      double value = 0.0;
+      for (std::int64_t c = 0; c < d; ++c) {
+        value += image[static_cast<std::size_t>(c)] * static_cast<double>(s.at(b, c, j));
+      }
+      for (std::int64_t c = 0; c < d; ++c) {
+        const double rest =
+            image[static_cast<std::size_t>(c)] - value * static_cast<double>(s.at(b, c, j));
+        CHECK(std::abs(rest) < near * value);
+      }
+      for (std::int64_t i = 0; i <= j; ++i) {
+        double dot = i == j ? -1.0 : 0.0;
+        for (std::int64_t c = 0; c < d; ++c) {
+          dot += static_cast<double>(s.at(b, c, i)) * static_cast<double>(s.at(b, c, j));
+        }
+        CHECK(std::abs(dot) < near);
+      }
+    }
+  }
+}
+
 // Single precision: columns whose squares overflow, beside lanes that must not notice.
 void check_long_columns() {
   Stream<float> s(40, 2, 8, 1, 16, OjaMultiplier::kDouble);
@@ -398,6 +456,11 @@ int main() {
   check_chunks<float>();
   check_threads<double>();
   check_threads<float>();
+  check_pilot<double>(40, 23, 3, 1);
+  check_pilot<float>(33, 70, 6, 1);
+#ifndef __SANITIZE_THREAD__
+  check_pilot<double>(30, 130, 2, 2);
+#endif
   check_refusals();
   check_dependent_columns();
   check_long_columns();

@@ -134,6 +134,29 @@ void oja_orthonormalise(const OjaShape&, T* replicates, std::int64_t groups, int
 void oja_multipliers(const OjaWeights&, std::int64_t first, std::int64_t n_replicates,
                      std::int64_t row, std::int64_t n, double* out);
 
+// Replicates whose pilots are taken side by side.
+inline constexpr std::int64_t kPilotLanes = 8;
+
+// How the pilot of one replicate ended.
+enum class PilotEnd : std::int8_t {
+  kGood = 0,
+  kRank = 1,    // fewer than k directions with any weight
+  kUnsure = 2,  // the vectors failed their check
+};
+
+// With R = diag(sqrt(weights)) of replicates 8 first .. and gram (n, n) the products of the pilot's
+// rows Y: the n_rows coefficients (groups, n, k, 8) whose products with Y are the k leading right
+// singular vectors of R Y, largest first; and how each replicate ended (groups, 8).
+void oja_pilot_vectors(const OjaWeights&, const double* gram, std::int64_t n, std::int64_t k,
+                       std::int64_t first, std::int64_t groups, double* coefficients,
+                       PilotEnd* ends, int n_threads);
+
+// replicates (groups of T, see oja_replicates) = the products of those coefficients with the
+// pilot's rows (n, d); the lanes beyond the coefficients are left alone.
+template <typename T>
+void oja_pilot_start(const OjaShape&, const double* rows, std::int64_t n,
+                     const double* coefficients, std::int64_t groups, T* replicates, int n_threads);
+
 // The same update on the device, see cuda/oja.cu.
 template <typename T>
 void oja_replicates_cuda(const OjaShape&, const OjaWeights&, const OjaSlots<T>&,
