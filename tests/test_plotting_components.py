@@ -19,6 +19,7 @@ from matplotlib.text import Text
 from test_plotting import nothing_global  # noqa: F401 - a fixture that every test here uses
 
 from nb26stats import plotting
+from nb26stats.plotting._axes import number
 from nb26stats.streaming import OjaPCA
 
 BLUE = plotting.OKABE_ITO["blue"]
@@ -270,8 +271,8 @@ def test_scree_shows_components_next_direction_noise_and_gap() -> None:
     assert after.get_markerfacecolor() == "white"
     gap = pca.explained_variance_[-1] - pca.next_variance_
     said = [t.get_text() for t in ax.texts]
-    assert f"gap {gap:.3g}" in said
-    assert f"mean of the\nother 5: {pca.noise_variance_:.3g}" in said
+    assert f"gap {number(gap)}" in said
+    assert f"mean of the\nother 5: {number(pca.noise_variance_)}" in said
     (arrow,) = (t for t in ax.texts if t.arrow_patch)
     assert (arrow.xy, arrow.xyann) == (
         (3.5, pca.next_variance_),
@@ -303,6 +304,29 @@ def test_scree_of_a_wide_range_is_logarithmic() -> None:
     assert low < min(pca.noise_variance_, pca.next_variance_)
     assert high > pca.explained_variance_[0]
     assert ax.lines[0].get_color() == "black"
+    ax.figure.canvas.draw()
+    ticks = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    assert {"10", "100"} <= {t.get_text() for at, t in ticks if low <= at <= high}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "1"),
+        (-2.5, "-2.5"),
+        (0.0001, "0.0001"),
+        (0.00012345, "0.000123"),
+        (1.2e-7, "1.2e-7"),
+        (12.34, "12.3"),
+        (1438.2, "1,438"),
+        (100_000.0, "100,000"),
+        (3e12, "3e12"),
+        (999.96, "1,000"),
+    ],
+)
+def test_numbers_in_figures_are_short(value: float, text: str) -> None:
+    assert number(value) == text
 
 
 def test_scree_without_a_gap_says_so() -> None:

@@ -121,6 +121,27 @@ def few_ticks(ax: Axes, *, x: int | None = 7, y: int | None = 4) -> None:
         ax.yaxis.set_major_locator(MaxNLocator(nbins=y, steps=[1, 2, 5, 10]))
 
 
+def log_ticks(ax: Axes) -> None:
+    """Write plain numbers on logarithmic axes: at the decades, with 2 and 5 where they are few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        if axis.get_scale() == "log":
+            few = np.log10(limits[1] / limits[0]) < 2.2
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=12))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+            axis.set_minor_locator(NullLocator())
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with few digits; powers of ten only where it is very small or large."""
+    if not 0.99e-4 < abs(value) < 1.01e6:
+        return f"{value:.{digits}g}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    places = max(0, digits - 1 - int(np.floor(np.log10(abs(value)))))
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def time_zero(ax: Axes, name: str = "") -> None:
     """Draw the thin line at time zero; with ``name``, write it once above the line."""
     ax.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nb26stats._check import as_prob
 
-from ._axes import GREY, PALE, SMALL, dress, need, one_axes
+from ._axes import GREY, PALE, SMALL, dress, log_ticks, need, one_axes
 from ._colors import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def plot_error_history(
 
     Points are quantiles, over the replicates, of the sum of squared sines between their subspace
     and the estimate's, at every doubling of the rows and now. The grey guide falls as one over the
-    number of rows, which is the rate for rows of one distribution; errors that stay above it
-    further left and fall slower speak of drift, or of a start that is not forgotten.
+    number of rows, the rate for rows of one distribution; a slower fall speaks of drift.
 
     Parameters
     ----------
@@ -90,7 +89,7 @@ def plot_error_history(
         y=f"{100 * level:g} % quantile of the squared sine error",
         title=f"Error of {first}, {int(result.n_bootstrap)} replicates",
     )
-    _log_ticks(panel)
+    log_ticks(panel)
     return panel
 
 
@@ -114,21 +113,3 @@ def _guide(ax: Axes, n: NDArray[np.float64], error: NDArray[np.float64]) -> None
         color=GREY,
         annotation_clip=False,
     )
-
-
-def _log_ticks(ax: Axes) -> None:
-    """Write numbers at the decades, and at 2 and 5 between them where there are few decades."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        decades = np.log10(limits[1] / limits[0])
-        subs = (1.0, 2.0, 5.0) if decades < 2.2 else (1.0,)
-        axis.set_major_locator(LogLocator(subs=subs, numticks=12))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
-        axis.set_minor_locator(NullLocator())
-
-
-def _number(value: float) -> str:
-    if 0.99e-4 < value < 1.01e6:
-        return f"{value:,.6f}".rstrip("0").rstrip(".")
-    return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import GREY, PALE, SMALL, dress, few_ticks, need, one_axes
+from ._axes import GREY, PALE, SMALL, dress, few_ticks, log_ticks, need, number, one_axes
 from ._colors import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def plot_scree(result: Any, ax: Axes | None = None, **style: Any) -> Axes:
     if k < d:
         panel.axhline(noise, color=PALE, linewidth=1.0, zorder=0)
         others = f"mean of the\nother {d - k}" if d - k > 1 else "the other\none"
-        _beside(panel, f"{others}: {noise:.3g}", noise)
+        _beside(panel, f"{others}: {number(noise)}", noise)
     if tracked:
         hollow = {**line, "markerfacecolor": "white", "linestyle": "none"}
         panel.plot([k + 1], [after], **hollow)
@@ -94,7 +94,10 @@ def plot_scree(result: Any, ax: Axes | None = None, **style: Any) -> Axes:
         y="variance along the direction",
         title=f"Variance along {count}, without error bars",
     )
-    few_ticks(panel, x=None, y=None if panel.get_yscale() == "log" else 5)
+    if panel.get_yscale() == "log":
+        log_ticks(panel)
+    else:
+        few_ticks(panel, x=None, y=5)
     numbers = range(1, k + 2 if k < d else k + 1)
     step = -(-len(numbers) // 12)
     panel.set_xticks(
@@ -124,7 +127,7 @@ def _gap(ax: Axes, k: int, last: float, after: float) -> None:
     )
     middle = np.sqrt(last * after) if ax.get_yscale() == "log" else (last + after) / 2
     ax.annotate(
-        f"gap {last - after:.3g}",
+        f"gap {number(last - after)}",
         (k + 0.5, middle),
         xytext=(4, 0),
         textcoords="offset points",
