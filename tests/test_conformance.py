@@ -6,8 +6,11 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import nb26stats
@@ -41,3 +44,27 @@ def test_there_are_estimators() -> None:
 )
 def test_conformance(estimator: BaseEstimator, check: Callable[[Any], None]) -> None:
     assert check(estimator) is None
+
+
+TAKE_SPARSE = [e for e in _estimators() if get_tags(e).input_tags.sparse]
+
+
+# scikit-learn's own checks of sparse rows use double precision only
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@pytest.mark.parametrize("estimator", TAKE_SPARSE, ids=repr)
+def test_sparse_rows_of_single_precision(estimator: BaseEstimator, kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random((120, 7)) < 0.4, rng.normal(size=(120, 7)), 0)
+    rows = kind(x.astype(np.float32))
+    before = rows.copy()
+    est = clone(estimator).set_params(random_state=0)
+    scores = est.fit_transform(rows)
+    assert scores.dtype == np.float32
+    assert not sparse.issparse(scores)
+    np.testing.assert_array_equal(scores, est.transform(rows))
+    np.testing.assert_array_equal(rows.toarray(), before.toarray())
+    wide = clone(estimator).set_params(random_state=0).fit_transform(kind(x))
+    assert wide.dtype == np.float64
+    np.testing.assert_allclose(scores, wide, atol=1e-4)
+    with pytest.raises(ValueError, match="expecting 7 features"):
+        est.transform(rows[:, :5])

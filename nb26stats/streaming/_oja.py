@@ -144,6 +144,9 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     the median of ``bootstrap_errors()`` rises by more than a tenth, take longer blocks still. The
     rows should make 200 blocks or more.
 
+    Sparse rows are centred without being filled in. Where the mean of a column is m times its
+    spread, that costs up to twice as many digits as m has; subtract such a mean beforehand.
+
     The update is Oja's (1982); replicates with random weights follow the online bootstrap of Lunde,
     Sarkar and Ward (2021), here for several components. Step schedule, pilot and block weights are
     choices of this package.
