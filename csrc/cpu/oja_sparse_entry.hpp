@@ -168,14 +168,19 @@ void oja_sparse_replicates(const OjaShape& shape, bool center, const OjaWeights&
   over_groups<T>(shape, replicates, groups, cost, n_threads,
                  [&](const OjaLaneScratch<T>& scratch, T* w, std::int64_t offset) {
                    Scratch<T> own(loose);
+                   if (center && blocks > 0) {
+                     oja_mean_product<T>(sparse, kOjaLanes<T>, slots.mean, w, shape.columns,
+                                         k * kOjaLanes<T>, own.data());
+                   }
                    for (std::int64_t b = 0; b < blocks; ++b) {
                      const std::int64_t* sizes = slots.sizes + 3 * b;
+                     const T* mean = center ? slots.mean + b * d8 : nullptr;
+                     const T* next = center && b + 1 < blocks ? mean + d8 : nullptr;
                      draw(weights, first + offset, sizes[1], slots.steps + b * m8, sizes[0], m8,
                           scratch.weights);
-                     oja_sparse_block<T>(
-                         run, sparse, w, shape, k,
-                         {rows, sizes[2], sizes[0], sizes[1], slots.mean + b * d8, center},
-                         slots.gram + b * m8 * m8, scratch, own.data());
+                     oja_sparse_block<T>(run, sparse, w, shape, k,
+                                         {rows, sizes[2], sizes[0], sizes[1], mean}, next,
+                                         slots.gram + b * m8 * m8, scratch, own.data());
                    }
                  });
 }

@@ -344,27 +344,37 @@ inline bool oja_shorten(float* w, std::int64_t d8, std::int64_t k, std::int64_t 
   return any;
 }
 
-// QR with a positive diagonal, by Cholesky passes until one of them was well conditioned.
+// From W'W in scratch.factor to the factor of one Cholesky pass in scratch.solve; whether every
+// iterate is orthonormal once it is solved for. scratch.finished is 0 before the first pass.
+template <typename T>
+bool oja_lanes_factor(const OjaPieces<T>& run, T* w, std::int64_t d8, std::int64_t k, int pass,
+                      const OjaLaneScratch<T>& scratch) {
+  const std::int64_t lanes = run.lanes, n = k * (k + 1) / 2 * lanes;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (pass == 0 && oja_shorten(w, d8, k, lanes, scratch.factor)) {
+      for (std::int64_t i = 0; i < n; ++i) scratch.factor[i] = 0.0;
+      oja_inner_products<T>(run, w, d8, k, scratch.factor);
+    }
+  }
+  run.factor(scratch.factor, k, scratch.finished);
+  for (std::int64_t i = 0; i < n; ++i) scratch.solve[i] = static_cast<T>(scratch.factor[i]);
+  bool all = true;
+  for (std::int64_t i = 0; i < lanes; ++i) all = all && scratch.finished[i] > 0.0;
+  return all;
+}
+
+// QR with a positive diagonal, by Cholesky passes until one of them was well conditioned; `pass` of
+// them have been made.
 template <typename T>
 void oja_lanes_orthonormalise(const OjaPieces<T>& run, T* w, std::int64_t d8, std::int64_t k,
-                              const OjaLaneScratch<T>& scratch) {
+                              const OjaLaneScratch<T>& scratch, int pass = 0) {
   const std::int64_t lanes = run.lanes, n = k * (k + 1) / 2 * lanes;
-  for (std::int64_t i = 0; i < lanes; ++i) scratch.finished[i] = 0.0;
-  for (int pass = 0; pass < kOjaMostPasses; ++pass) {
+  for (std::int64_t i = 0; pass == 0 && i < lanes; ++i) scratch.finished[i] = 0.0;
+  for (bool all = false; !all && pass < kOjaMostPasses; ++pass) {
     for (std::int64_t i = 0; i < n; ++i) scratch.factor[i] = 0.0;
     oja_inner_products<T>(run, w, d8, k, scratch.factor);
-    if constexpr (sizeof(T) == sizeof(float)) {
-      if (pass == 0 && oja_shorten(w, d8, k, lanes, scratch.factor)) {
-        for (std::int64_t i = 0; i < n; ++i) scratch.factor[i] = 0.0;
-        oja_inner_products<T>(run, w, d8, k, scratch.factor);
-      }
-    }
-    run.factor(scratch.factor, k, scratch.finished);
-    for (std::int64_t i = 0; i < n; ++i) scratch.solve[i] = static_cast<T>(scratch.factor[i]);
+    all = oja_lanes_factor<T>(run, w, d8, k, pass, scratch);
     run.solve(w, d8, k, scratch.solve);
-    bool all = true;
-    for (std::int64_t i = 0; i < lanes; ++i) all = all && scratch.finished[i] > 0.0;
-    if (all) return;
   }
 }
 

@@ -34,7 +34,7 @@ struct OjaSparseProduct {
   std::int64_t step;
 };
 
-// out (n, step) = rows W, for N units of L numbers from where w and out point.
+// out (n, step) += rows W, for N units of L numbers from where w and out point.
 template <int Isa, typename T, int L, int N, bool Dense>
 NB26_HD void oja_gather_body(const OjaSparseProduct<T>& x, const T* __restrict w,
                              T* __restrict out) {
@@ -42,7 +42,7 @@ NB26_HD void oja_gather_body(const OjaSparseProduct<T>& x, const T* __restrict w
     T sum[N][L];
     NB26_UNROLL
     for (int u = 0; u < N; ++u) {
-      for (int lane = 0; lane < L; ++lane) sum[u][lane] = T(0);
+      for (int lane = 0; lane < L; ++lane) sum[u][lane] = out[i * x.step + u * L + lane];
     }
     const std::int64_t begin = x.starts[i], end = x.starts[i + 1];
     for (std::int64_t at = begin; at < end; ++at) {
@@ -113,38 +113,94 @@ template <typename T>
 struct OjaSparseBlock {
   OjaSparseRows<T> rows;
   std::int64_t begin, m, first_row;
-  const T* mean;  // of the rows before, (d)
-  bool center;
+  const T* mean;  // of the rows before, (d); null without centring
 };
 
+// Columns of W that are worked on at a time where one pass over W does two things.
+inline constexpr std::int64_t kOjaSparseStrip = 2 * kOjaDotColumns;
+
+// Columns first.. of a dense row, at most a strip of them.
+template <typename T>
+struct OjaDenseStrip {
+  std::int64_t starts[2];
+  OjaSparseProduct<T> row;
+  OjaDenseStrip(const T* dense, std::int64_t first, std::int64_t d, std::int64_t step)
+      : starts{0, std::max<std::int64_t>(0, std::min(kOjaSparseStrip, d - first))},
+        row{dense + first, nullptr, starts, 1, step} {}
+  OjaDenseStrip(const OjaDenseStrip&) = delete;
+  OjaDenseStrip& operator=(const OjaDenseStrip&) = delete;
+};
+
+// middle (k L) += mean W.
+template <typename T>
+void oja_mean_product(const OjaSparsePieces<T>& sparse, std::int64_t lanes, const T* mean,
+                      const T* w, std::int64_t d, std::int64_t step, T* middle) {
+  for (std::int64_t first = 0; first < d; first += kOjaSparseStrip) {
+    const OjaDenseStrip<T> strip(mean, first, d, step);
+    oja_over_units<T>(sparse.gather[1], sparse.widest, lanes, strip.row, w + first * step, middle);
+  }
+}
+
+// W <- Q of (W + mean' middle), and after it middle = next W: W is large, so that it is read and
+// written twice only.
+template <typename T>
+void oja_sparse_finish(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse, T* w,
+                       std::int64_t d, std::int64_t k, const T* mean, const T* next, T* middle,
+                       const OjaLaneScratch<T>& scratch) {
+  const std::int64_t d8 = (d + 7) / 8 * 8, lanes = run.lanes, step = k * lanes;
+  std::fill(scratch.finished, scratch.finished + lanes, 0.0);
+  std::fill(scratch.factor, scratch.factor + k * (k + 1) / 2 * lanes, 0.0);
+  for (std::int64_t first = 0; first < d8; first += kOjaSparseStrip) {
+    if (mean) {
+      const OjaDenseStrip<T> strip(mean, first, d, step);
+      oja_over_units<T>(sparse.scatter[1], sparse.widest, lanes, strip.row, middle,
+                        w + first * step);
+    }
+    oja_inner_products<T>(run, w + first * step, std::min(kOjaSparseStrip, d8 - first), k,
+                          scratch.factor);
+  }
+  const bool done = oja_lanes_factor<T>(run, w, d8, k, 0, scratch);
+  std::fill(middle, middle + step, T(0));
+  for (std::int64_t first = 0; first < d8; first += kOjaSparseStrip) {
+    run.solve(w + first * step, std::min(kOjaSparseStrip, d8 - first), k, scratch.solve);
+    if (done && next) {
+      const OjaDenseStrip<T> strip(next, first, d, step);
+      oja_over_units<T>(sparse.gather[1], sparse.widest, lanes, strip.row, w + first * step,
+                        middle);
+    }
+  }
+  if (done) return;
+  oja_lanes_orthonormalise<T>(run, w, d8, k, scratch, 1);
+  if (next) oja_mean_product<T>(sparse, lanes, next, w, d, step, middle);
+}
+
 // One block applied to the iterates w (d8, k, L). The weights lie in the scratch; loose is scratch
-// for (m + 1) k L numbers.
+// for (block + 1) k L numbers, of which the first k L are the product of the block's mean with W,
+// and on return that of `next`, the mean before the next block, if there is one.
 template <typename T>
 void oja_sparse_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse, T* w,
                       const OjaShape& shape, std::int64_t k, const OjaSparseBlock<T>& block,
-                      const T* gram, const OjaLaneScratch<T>& scratch, T* loose) {
-  const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8, m8 = (shape.block + 7) / 8 * 8;
-  const std::int64_t lanes = run.lanes, step = k * lanes, m = block.m, used = (m + 7) / 8 * 8;
+                      const T* next, const T* gram, const OjaLaneScratch<T>& scratch, T* loose) {
+  const std::int64_t m8 = (shape.block + 7) / 8 * 8, lanes = run.lanes, step = k * lanes;
+  const std::int64_t m = block.m, used = (m + 7) / 8 * 8;
   const OjaSparseProduct<T> rows{block.rows.values, block.rows.columns,
                                  block.rows.starts + block.begin, m, step};
-  const std::int64_t whole[2] = {0, d};
-  const OjaSparseProduct<T> mean{block.mean, nullptr, whole, 1, step};
   T* p = scratch.projections;
-  T* middle = loose + m * step;  // the mean's part
+  T *middle = loose, *products = loose + step;
 
-  oja_over_units<T>(sparse.gather[0], sparse.widest, lanes, rows, w, loose);
-  if (block.center) oja_over_units<T>(sparse.gather[1], sparse.widest, lanes, mean, w, middle);
+  std::fill(products, products + m * step, T(0));
+  oja_over_units<T>(sparse.gather[0], sparse.widest, lanes, rows, w, products);
   for (std::int64_t i = 0; i < used; ++i) {
     const double t = static_cast<double>(block.first_row + i);
     const T alpha = static_cast<T>(std::sqrt((t - 1.0) / t)), part = static_cast<T>(1.0 / t);
     for (std::int64_t j = 0; j < k; ++j) {
       T* out = p + (j * m8 + i) * lanes;
-      T* product = loose + i * step + j * lanes;
+      T* product = products + i * step + j * lanes;
       T* running = middle + j * lanes;
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         if (i >= m) {
           out[lane] = T(0);
-        } else if (!block.center) {
+        } else if (!block.mean) {
           out[lane] = product[lane];
         } else {
           const T difference = product[lane] - running[lane];
@@ -164,10 +220,10 @@ void oja_sparse_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse,
     const T alpha = static_cast<T>(std::sqrt((t - 1.0) / t)), part = static_cast<T>(1.0 / t);
     for (std::int64_t j = 0; j < k; ++j) {
       const T* change = p + (j * m8 + i) * lanes;
-      T* product = loose + i * step + j * lanes;
+      T* product = products + i * step + j * lanes;
       T* running = middle + j * lanes;
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
-        if (!block.center) {
+        if (!block.mean) {
           product[lane] = change[lane];
         } else {
           product[lane] = alpha * change[lane] + part * running[lane];
@@ -176,9 +232,8 @@ void oja_sparse_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse,
       }
     }
   }
-  if (block.center) oja_over_units<T>(sparse.scatter[1], sparse.widest, lanes, mean, middle, w);
-  oja_over_units<T>(sparse.scatter[0], sparse.widest, lanes, rows, loose, w);
-  oja_lanes_orthonormalise<T>(run, w, d8, k, scratch);
+  oja_over_units<T>(sparse.scatter[0], sparse.widest, lanes, rows, products, w);
+  oja_sparse_finish<T>(run, sparse, w, shape.columns, k, block.mean, next, middle, scratch);
 }
 
 // What a column of the block holds: `held` of `count` entries so far, from `begin`.
@@ -469,8 +524,11 @@ void oja_sparse_close_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& s
   sizes[2] = begin;
 
   oja_as_columns<T>(shape, state.own.directions, columns);
+  const T* own_mean = center ? mean : nullptr;
+  std::fill(loose, loose + shape.tracked, T(0));
+  if (center) oja_mean_product<T>(sparse, 1, mean, columns, d, shape.tracked, loose);
   oja_sparse_block<T>(run, sparse, columns, shape, shape.tracked,
-                      {rows, begin, m, first_row, mean, center}, gram, lanes, loose);
+                      {rows, begin, m, first_row, own_mean}, nullptr, gram, lanes, loose);
   oja_from_columns<T>(shape, columns, state.own.directions);
   state.own.counts[kRowsOpen] = 0;
   state.own.sums[kGrowth] = 0.0;
