@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, TypeVar
 
@@ -11,9 +12,7 @@ T = TypeVar("T")
 
 def bar(total: int | None = None, *, desc: str, unit: str = "it", quiet: bool = False) -> Any:
     """Return a tqdm bar with ``update(n)`` and ``close()``; off where stderr is no terminal."""
-    from tqdm.auto import tqdm
-
-    return tqdm(
+    return _tqdm()(
         total=total,
         desc=desc,
         unit=unit,
@@ -23,6 +22,19 @@ def bar(total: int | None = None, *, desc: str, unit: str = "it", quiet: bool = 
         file=sys.stderr,
         disable=True if quiet else None,
     )
+
+
+def _tqdm() -> Any:
+    """Return the bar of the place: a widget in a notebook, or text."""
+    from tqdm import TqdmWarning
+
+    if "tqdm.auto" in sys.modules:
+        return sys.modules["tqdm.auto"].tqdm
+    with warnings.catch_warnings():
+        # a notebook without widgets gets the plain bar, and that needs no words
+        warnings.simplefilter("ignore", TqdmWarning)
+        from tqdm.auto import tqdm
+    return tqdm
 
 
 def track(
