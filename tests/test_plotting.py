@@ -128,6 +128,17 @@ def test_style_is_undone_also_after_an_error() -> None:
     assert matplotlib.rcParams["font.size"] == before
 
 
+def test_a_backend_that_becomes_interactive_inside_stays_so() -> None:
+    """As in a notebook, where the first figure switches the display of all others on."""
+    assert not matplotlib.is_interactive()
+    try:
+        with plotting.style():
+            matplotlib.interactive(True)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(False)
+
+
 def test_offscreen_figures_are_unknown_to_pyplot() -> None:
     known = plt.get_fignums()
     with plotting.style(offscreen=True):

@@ -60,8 +60,14 @@ def style(*, offscreen: bool = False) -> Iterator[None]:
     import matplotlib
 
     token = OFFSCREEN.set(as_bool(offscreen, "offscreen"))
+    interactive = matplotlib.is_interactive()
     try:
         with matplotlib.rc_context(RC):  # type: ignore[arg-type]
-            yield
+            try:
+                yield
+            finally:
+                interactive = matplotlib.is_interactive()
     finally:
+        # no matter of style: a notebook's first figure switches it on, for all that follow
+        matplotlib.interactive(interactive)
         OFFSCREEN.reset(token)
