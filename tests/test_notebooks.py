@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,11 @@ def printed(cell: Any) -> str:
     ]
     # tables are ruled and filled up to the width of their numbers
     return " ".join(re.sub(r"[-=]{3,}", " ", "\n".join(parts)).split())
+
+
+def seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def size_of_last_digit(number: str, percent: str | None) -> float:
@@ -129,15 +134,16 @@ def test_a_new_run_prints_the_same(path: Path, tmp_path: Path) -> None:
     env = {k: v for k, v in os.environ.items() if k != "MPLBACKEND" and not k.startswith("COV")}
     here = str(Path(nb26stats.__file__).resolve().parent.parent)
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [here, env.get("PYTHONPATH", "")]))
-    start = time.monotonic()
+    before = seconds_of_children()
     client = NotebookClient(
         fresh,
-        timeout=MAX_SECONDS,
+        timeout=5 * MAX_SECONDS,
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute(env=env)
-    assert time.monotonic() - start < MAX_SECONDS
+    # of the processor, since the other tests take their share of the clock
+    assert seconds_of_children() - before < MAX_SECONDS
     for then, now in zip(code(notebook), code(fresh), strict=True):
         assert drawn(then) == drawn(now), f"{then.id}: a figure came or went"
         assert_same(printed(then), printed(now))
