@@ -10,6 +10,9 @@ def get_isa() -> int:
 def isa_supported() -> int:
     """Highest instruction-set level of this machine."""
 
+def math_cos(x: NDArray[Any]) -> NDArray[Any]:
+    """Cosine of a vector, arguments in [-1000, 1000]."""
+
 def math_exp(x: NDArray[Any]) -> NDArray[Any]:
     """Exponential of a vector, saturating outside [-708, 709]."""
 

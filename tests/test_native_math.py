@@ -1,4 +1,4 @@
-"""exp, log, log1p and sigmoid of the native core against the C library, and their edge values."""
+"""Own transcendentals of the native core against the C library, and their edge values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nb26stats._dispatch import core
 
 N = 1_000_000
 INF = np.inf
-NAMES = ["math_exp", "math_log", "math_log1p", "math_sigmoid"]
+NAMES = ["math_exp", "math_log", "math_log1p", "math_sigmoid", "math_cos"]
 
 
 def ulps(got: NDArray[Any], exact: NDArray[Any]) -> float:
@@ -32,6 +32,9 @@ def points(kind: str, dtype: type) -> NDArray[Any]:
             "small": signs * 10 ** rng.uniform(-20, 0.3, size=N),
             "positive": 10 ** rng.uniform(-top, top, size=N),
             "near one": 1 + signs * 10 ** rng.uniform(-16, -0.01, size=N),
+            "turns": rng.uniform(0, 2 * np.pi, size=N),
+            "near zeros": np.pi * (rng.integers(-300, 300, N) + 0.5)
+            + signs * 10 ** rng.uniform(-18, 0, N),
             "above -1": -1 + 10 ** rng.uniform(-16 if dtype is np.float64 else -7, 3, size=N),
         }[kind].astype(dtype)
 
@@ -48,6 +51,9 @@ def points(kind: str, dtype: type) -> NDArray[Any]:
         ("math_log1p", np.log1p, "above -1", 2.0),
         ("math_sigmoid", lambda x: 1 / (1 + np.exp(-x)), "small", 2.5),
         ("math_sigmoid", lambda x: 1 / (1 + np.exp(-x)), "exp", 2.5),
+        ("math_cos", np.cos, "turns", 2.0),
+        ("math_cos", np.cos, "near zeros", 2.0),
+        ("math_cos", np.cos, "small", 2.0),
     ],
 )
 def test_a_million_points(
@@ -99,6 +105,9 @@ def test_edge_values(dtype: type) -> None:
     np.testing.assert_array_equal(sigmoid[:5], [0.5, 0.5, 0.5, 0.5, 1])
     np.testing.assert_allclose(sigmoid[5], e[0], rtol=4 * np.finfo(dtype).eps)
     assert np.isnan(sigmoid[6])
+
+    cos = core().math_cos(x[[0, 1, 2, 3, 4, 5, 6]])
+    np.testing.assert_array_equal(cos, [1, 1, 1, 1, np.nan, np.nan, np.nan])
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

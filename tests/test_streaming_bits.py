@@ -57,12 +57,36 @@ def chunked(est: OjaPCA, x: np.ndarray, size: int) -> OjaPCA:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("center", [True, False])
-def test_chunks(dtype: Any, center: bool) -> None:
+@pytest.mark.parametrize(
+    "kw",
+    [{}, {"center": False}, {"multiplier": "paired"}, {"multiplier": "paired", "block_size": 7}],
+)
+def test_chunks(dtype: Any, kw: dict[str, Any]) -> None:
     x = data(dtype=dtype)
-    whole = estimator(center=center).fit(x)
+    whole = estimator(**kw).fit(x)
     for size in (1, 2, 7, 13, 50, 51, 64, 90):
-        assert_same(chunked(estimator(center=center), x, size), whole)
+        assert_same(chunked(estimator(**kw), x, size), whole)
+
+
+def test_chunks_and_pickles_where_blocks_close_at_once() -> None:
+    x = data()
+    for limit in (1e-9, 0.2):
+        kw = {"multiplier": "paired", "growth_limit": limit}
+        whole = estimator(**kw).fit(x)
+        est = estimator(**kw)
+        for size in (17, 34, 2, 90, 1, 1, 255):
+            est = pickle.loads(pickle.dumps(est)).partial_fit(x[:size])
+            x = x[size:]
+        assert_same(est, whole)
+        x = data()
+
+
+def test_paired_weights_leave_the_estimate_alone() -> None:
+    x = data()
+    a, b = estimator().fit(x), estimator(multiplier="paired").fit(x)
+    for name in set(FIELDS) - {"bootstrap_components_"}:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    assert np.abs(a.bootstrap_components_ - b.bootstrap_components_).max() > 1e-3
 
 
 @given(cuts=st.lists(st.integers(1, 299), max_size=8), blocks=st.integers(1, 70))
@@ -86,11 +110,14 @@ def test_reading_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("at", [20, 50, 75, 190])
-def test_pickle_in_the_middle(at: int) -> None:
+@pytest.mark.parametrize("multiplier", ["double", "paired"])
+def test_pickle_in_the_middle(at: int, multiplier: str) -> None:
     x = data()
-    est = estimator().partial_fit(x[:at])
+    est = estimator(multiplier=multiplier).partial_fit(x[:at])
     again = pickle.loads(pickle.dumps(est)).partial_fit(x[at:])
-    assert_same(again, estimator().fit(x))
+    assert_same(again, estimator(multiplier=multiplier).fit(x))
+    again = OjaPCA.from_state(est.get_state()).partial_fit(x[at:])
+    assert_same(again, estimator(multiplier=multiplier).fit(x))
 
 
 def _through_npz(state: dict[str, Any]) -> dict[str, Any]:
@@ -174,11 +201,15 @@ def test_damaged_states(at: int) -> None:
         OjaPCA.from_state({**state, "state_counts": counts})
 
 
-def test_threads() -> None:
+@pytest.mark.parametrize("multiplier", ["double", "paired"])
+def test_threads(multiplier: str) -> None:
     x = data(600, 40)
-    one = estimator(n_bootstrap=60, n_threads=1).fit(x)
+    kw = {"n_bootstrap": 60, "multiplier": multiplier}
+    one = estimator(n_threads=1, **kw).fit(x)
     for threads in (0, 2, 3):
-        assert_same(estimator(n_bootstrap=60, n_threads=threads).fit(x), one)
+        assert_same(estimator(n_threads=threads, **kw).fit(x), one)
+    with joblib.parallel_config(backend="threading"):
+        assert_same(estimator(n_jobs=2, **kw).fit(x), one)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -225,12 +256,13 @@ def test_dask_workers() -> None:
         assert_same(estimator(n_bootstrap=40, n_jobs=2).fit(x), one)
 
 
-def test_instruction_sets(isa: int) -> None:
+@pytest.mark.parametrize("multiplier", ["double", "paired"])
+def test_instruction_sets(isa: int, multiplier: str) -> None:
     x = data(700, 30)
     made = {}
     for level in range(isa + 1):
         core().set_isa(level)
-        made[level] = estimator().fit(x)
+        made[level] = estimator(multiplier=multiplier).fit(x)
     for level in range(isa):
         for name in FIELDS:
             np.testing.assert_allclose(
@@ -282,7 +314,7 @@ class FakeDevice:
 
     @staticmethod
     def oja_fits(sizes: tuple[int, ...]) -> bool:
-        columns, components, _, _, itemsize = sizes
+        columns, components, _, _, itemsize, _ = sizes
         return columns * components * itemsize < 1000
 
 
@@ -295,14 +327,15 @@ def device(monkeypatch: pytest.MonkeyPatch) -> FakeDevice:
     return fake
 
 
-def test_device_path(device: FakeDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("multiplier", ["double", "paired"])
+def test_device_path(device: FakeDevice, multiplier: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x = data()
-    there = chunked(estimator(device="cuda"), x, 33)
+    there = chunked(estimator(device="cuda", multiplier=multiplier), x, 33)
     replicates = there.bootstrap_components_
     assert there.device_ == "cuda"
     assert device.calls > 5
     monkeypatch.setattr("nb26stats.streaming._oja.choose_device", lambda device: "cpu")
-    here = estimator().fit(x)
+    here = estimator(multiplier=multiplier).fit(x)
     np.testing.assert_array_equal(here.bootstrap_components_, replicates)
     np.testing.assert_array_equal(here.components_, there.components_)
 

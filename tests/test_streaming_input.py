@@ -54,6 +54,11 @@ BAD_PARAMETERS = [
     ({"kappa": None}, TypeError, "kappa must be a number"),
     ({"eta0": np.inf}, ValueError, "eta0=inf must be finite"),
     ({"gap": 0.0}, ValueError, "gap=0 must be greater than 0"),
+    (
+        {"multiplier": "paired", "multiplier_block": 2},
+        ValueError,
+        "multiplier_block=2 must be 1 with multiplier='paired'",
+    ),
     ({"growth_limit": np.nan}, ValueError, "growth_limit=nan must be finite"),
     ({"beta": -1}, ValueError, "beta=-1 must be at least 0"),
     ({"center": 1}, TypeError, "center must be True or False"),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference.oja import Reference, anchor_rows, block_update, multiplier, philox_words, sin2
+from reference.oja import (
+    Reference,
+    anchor_rows,
+    block_update,
+    multiplier,
+    paired_block_update,
+    paired_update,
+    philox_words,
+    positive_qr,
+    sin2,
+)
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA, IncrementalPCA
 
@@ -25,6 +35,14 @@ ANCHOR_REPLICATE = [
     [-0.015310011697047832, 0.01773229478381121],
     [-0.00083842976588486971, -0.0030833255600776615],
     [-0.000713975695539861, -0.018302696283881939],
+]
+
+ANCHOR_PAIRED = [
+    [0.98566757100705056, -0.054563123166178329],
+    [0.044331138002979225, 0.98951106685095744],
+    [-0.07791008356460831, 0.058930894612566936],
+    [-0.112473870427388, -0.040309434606341925],
+    [-0.088169365532823421, -0.11310620368358258],
 ]
 
 
@@ -69,8 +87,40 @@ def test_the_block_form_is_the_row_loop() -> None:
     np.testing.assert_allclose(blocked, one, rtol=1e-12)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_the_paired_block_form_is_the_row_loop(first: bool) -> None:
+    data = rows(41, 9, 3)
+    before = None if first else data[40]
+    g = np.random.default_rng(0).normal(scale=np.sqrt(0.5), size=40)
+    w = one = np.eye(9)[:, :3]
+    last = before
+    for y, own in zip(data[:40], g, strict=True):
+        one, last = paired_update(one, y, last, 0.003, own), y
+    blocked = paired_block_update(w, data[:40], before, np.full(40, 0.003), g)
+    np.testing.assert_allclose(blocked, one, rtol=0, atol=1e-12 * np.abs(one).max())
+
+
+def test_paired_anchor() -> None:
+    data = anchor_rows()
+    w, last = np.eye(5)[:, :2], None
+    for t, y in enumerate(data):
+        w, last = paired_update(w, y, last, 0.05, 0.5 * (-1) ** t), y
+    np.testing.assert_allclose(positive_qr(w), ANCHOR_PAIRED, rtol=0, atol=1e-10)
+    w, last = np.eye(5)[:, :2], None
+    for a in range(0, 60, 7):
+        y = data[a : a + 7]
+        g = 0.5 * (-1.0) ** np.arange(a, a + len(y))
+        w, last = positive_qr(paired_block_update(w, y, last, np.full(len(y), 0.05), g)), y[-1]
+    np.testing.assert_allclose(w, ANCHOR_PAIRED, rtol=0, atol=1e-10)
+
+
 CASES = {
     "default": {},
+    "paired": {"multiplier": "paired"},
+    "paired, small blocks": {"multiplier": "paired", "block_size": 7},
+    "paired, whole eights": {"multiplier": "paired", "block_size": 15},
+    "paired, one row at a time": {"multiplier": "paired", "block_size": 1},
+    "paired, early closings": {"multiplier": "paired", "growth_limit": 0.3},
     "exponential": {"multiplier": "exponential"},
     "blocks of rows": {"multiplier_block": 4, "pilot_size": 60},
     "pilots without any weight": {"multiplier_block": 30, "pilot_size": 20},
@@ -150,6 +200,8 @@ def test_multiplier_words_and_bits() -> None:
     assert bits.tolist() == [0, 0, 2, 0, 2, 2, 2, 0, 0, 0, 0, 2]
     exponential = core().oja_multipliers((0, 1, 1), 0, 1, 1, 1)[0, 0]
     assert exponential == pytest.approx(0.8823558312466834, rel=1e-14)
+    paired = core().oja_multipliers((0, 2, 1), 0, 1, 1, 1)[0, 0]
+    assert paired - 1 == pytest.approx(0.474003815956791, rel=1e-14)
     shared = core().oja_multipliers((5, 1, 4), 3, 1, 1, 12)[0]
     assert np.array_equal(shared.reshape(3, 4), np.repeat(shared[::4, None], 4, axis=1))
     assert len(set(shared[::4])) == 3
@@ -162,6 +214,11 @@ def test_multiplier_moments() -> None:
     assert omega.var() == pytest.approx(0.999997, abs=1e-6)
     corr = np.corrcoef(omega)
     assert np.abs(corr[np.triu_indices(200, 1)]).max() < 0.07
+    paired = core().oja_multipliers((0, 2, 1), 0, 200, 1, 5000)
+    assert paired.mean() == pytest.approx(1, abs=0.003)
+    assert paired.var() == pytest.approx(0.5, abs=0.003)
+    assert np.mean(paired < 0) == pytest.approx(0.0786, abs=0.002)
+    assert paired[17, 4321] == pytest.approx(multiplier("paired", 0, 17, 4322), rel=1e-14)
     big = 2**63 + 12345
     assert core().oja_multipliers((big, 0, 1), 9, 1, 77, 1)[0, 0] == multiplier(
         "double", big, 9, 77

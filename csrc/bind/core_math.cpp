@@ -44,6 +44,7 @@ void register_math(py::module_& m) {
   define<log1p_array, log1p_array>(m, "math_log1p", "Logarithm of one plus a vector.");
   define<sigmoid_array, sigmoid_array>(m, "math_sigmoid",
                                        "Logistic function of a vector, 1 / (1 + exp(-x)).");
+  define<cos_array, cos_array>(m, "math_cos", "Cosine of a vector, arguments in [-1000, 1000].");
 }
 
 }  // namespace nb26::bind

@@ -112,8 +112,8 @@ void register_oja(py::module_& m) {
          const py::tuple& weights, std::int64_t first, bool keep, int n_threads) {
         const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? rows<float> : rows<double>;
-        return call(shape, oja_rule(rule), state, x, steps, slots, replicates, oja_weights(weights),
-                    first, keep, n_threads);
+        return call(shape, oja_rule(rule), state, x, steps, slots, replicates,
+                    oja_weights(shape, weights), first, keep, n_threads);
       },
       arg("sizes"), arg("rule"), arg("state"), arg("x"), arg("steps"), arg("slots"),
       arg("replicates"), arg("weights"), arg("first"), arg("keep"), arg("n_threads"),
@@ -126,7 +126,7 @@ void register_oja(py::module_& m) {
          int n_threads) {
         const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? close<float> : close<double>;
-        return call(shape, state, slots, replicates, oja_weights(weights), first, n_threads);
+        return call(shape, state, slots, replicates, oja_weights(shape, weights), first, n_threads);
       },
       arg("sizes"), arg("state"), arg("slots"), arg("replicates"), arg("weights"), arg("first"),
       arg("n_threads"), "Close the open block, if there is one: the number of blocks closed.");
@@ -136,7 +136,7 @@ void register_oja(py::module_& m) {
          std::int64_t blocks, const py::object& array, std::int64_t first, int n_threads) {
         const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? replicates<float> : replicates<double>;
-        call(shape, oja_weights(weights), slots, blocks, array, first, n_threads);
+        call(shape, oja_weights(shape, weights), slots, blocks, array, first, n_threads);
       },
       arg("sizes"), arg("weights"), arg("slots"), arg("blocks"), arg("replicates"), arg("first"),
       arg("n_threads"), "Apply the blocks in the first slots to the replicates.");

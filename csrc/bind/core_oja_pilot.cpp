@@ -48,7 +48,11 @@ void register_oja_pilot(py::module_& m) {
       "oja_pilot_vectors",
       [](const py::tuple& weights, const py::array& gram, std::int64_t k, std::int64_t first,
          std::int64_t groups, int n_threads) {
-        return vectors(oja_weights(weights), gram, k, first, groups, n_threads);
+        const OjaWeights how = oja_weights(weights);
+        if (how.kind == OjaMultiplier::kPaired) {
+          throw py::value_error("a pilot has no use for weights below zero");
+        }
+        return vectors(how, gram, k, first, groups, n_threads);
       },
       arg("weights"), arg("gram"), arg("k"), arg("first"), arg("groups"), arg("n_threads"),
       "Leading directions of the weighted pilots of eight replicates per group, as coefficients\n"

@@ -164,6 +164,12 @@ void replicates(const OjaShape& shape, const OjaRule& rule, const OjaWeights& we
                            first, n_threads);
 }
 
+OjaSizes sparse_sizes(const py::tuple& t) {
+  const OjaSizes sizes = oja_sizes(t);
+  if (sizes.shape.paired) throw py::value_error("paired weights take dense rows only");
+  return sizes;
+}
+
 }  // namespace
 
 void register_oja_sparse(py::module_& m) {
@@ -172,7 +178,7 @@ void register_oja_sparse(py::module_& m) {
       "oja_sparse_pilot",
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& state,
          const py::tuple& rows) {
-        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto [shape, narrow] = sparse_sizes(sizes);
         const auto call = narrow ? pilot<float> : pilot<double>;
         return call(shape, oja_rule(rule), state, rows);
       },
@@ -181,7 +187,7 @@ void register_oja_sparse(py::module_& m) {
   m.def(
       "oja_sparse_settle",
       [](const py::tuple& sizes, const py::tuple& state) {
-        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto [shape, narrow] = sparse_sizes(sizes);
         const auto call = narrow ? settle<float> : settle<double>;
         call(shape, state);
       },
@@ -192,10 +198,10 @@ void register_oja_sparse(py::module_& m) {
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& state, const py::tuple& x,
          const py::object& steps, const py::tuple& slots, const py::object& replicates,
          const py::tuple& weights, std::int64_t first, int n_threads) {
-        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto [shape, narrow] = sparse_sizes(sizes);
         const auto call = narrow ? rows<float> : rows<double>;
-        return call(shape, oja_rule(rule), state, x, steps, slots, replicates, oja_weights(weights),
-                    first, n_threads);
+        return call(shape, oja_rule(rule), state, x, steps, slots, replicates,
+                    oja_weights(shape, weights), first, n_threads);
       },
       arg("sizes"), arg("rule"), arg("state"), arg("rows"), arg("steps"), arg("slots"),
       arg("replicates"), arg("weights"), arg("first"), arg("n_threads"),
@@ -205,7 +211,7 @@ void register_oja_sparse(py::module_& m) {
       "oja_sparse_close",
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& state,
          const py::tuple& rows, const py::tuple& slots) {
-        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto [shape, narrow] = sparse_sizes(sizes);
         const auto call = narrow ? close<float> : close<double>;
         return call(shape, oja_rule(rule), state, rows, slots);
       },
@@ -216,9 +222,9 @@ void register_oja_sparse(py::module_& m) {
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& weights,
          const py::tuple& rows, const py::tuple& slots, std::int64_t blocks,
          const py::object& array, std::int64_t first, int n_threads) {
-        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto [shape, narrow] = sparse_sizes(sizes);
         const auto call = narrow ? replicates<float> : replicates<double>;
-        call(shape, oja_rule(rule), oja_weights(weights), rows, slots, blocks, array, first,
+        call(shape, oja_rule(rule), oja_weights(shape, weights), rows, slots, blocks, array, first,
              n_threads);
       },
       arg("sizes"), arg("rule"), arg("weights"), arg("rows"), arg("slots"), arg("blocks"),

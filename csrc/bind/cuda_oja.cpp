@@ -36,7 +36,7 @@ void register_oja(py::module_& m) {
          std::int64_t blocks, const py::object& array, std::int64_t first) {
         const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? replicates<float> : replicates<double>;
-        call(shape, oja_weights(weights), slots, blocks, array, first);
+        call(shape, oja_weights(shape, weights), slots, blocks, array, first);
       },
       arg("sizes"), arg("weights"), arg("slots"), arg("blocks"), arg("replicates"), arg("first"),
       "Apply the blocks in the first slots to the replicates.");

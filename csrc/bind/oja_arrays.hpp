@@ -29,7 +29,7 @@ inline bool oja_narrow(int itemsize) {
   return itemsize == 4;
 }
 
-// (columns, components, tracked, block, itemsize)
+// (columns, components, tracked, block, itemsize) and, if given, whether weights are paired
 inline OjaSizes oja_sizes(const py::tuple& t) {
   const auto d = t[0].cast<std::int64_t>(), k = t[1].cast<std::int64_t>();
   const auto k0 = t[2].cast<std::int64_t>(), block = t[3].cast<std::int64_t>();
@@ -40,7 +40,8 @@ inline OjaSizes oja_sizes(const py::tuple& t) {
         "sizes must satisfy 1 <= k <= k0 <= min(k + 1, d), d <= 2**31, 1 <= block <= 2**12");
   }
   const std::int64_t stride = narrow ? oja_stride<float>(d) : oja_stride<double>(d);
-  return {{d, k, k0, stride, block}, narrow};
+  const bool paired = t.size() > 5 && t[5].cast<bool>();
+  return {{d, k, k0, stride, block, paired}, narrow};
 }
 
 // (growth_limit, c, kappa, center, refresh_gap, refresh_steps)
@@ -53,10 +54,19 @@ inline OjaRule oja_rule(const py::tuple& t) {
 inline OjaWeights oja_weights(const py::tuple& t) {
   const auto kind = t[1].cast<int>();
   const auto rows = t[2].cast<std::int64_t>();
-  if (kind < 0 || kind > static_cast<int>(OjaMultiplier::kExponential) || rows < 1) {
-    throw py::value_error("the multiplier must be 0 or 1 and rows per weight at least 1");
+  if (kind < 0 || kind > static_cast<int>(OjaMultiplier::kPaired) || rows < 1) {
+    throw py::value_error("the multiplier must be 0, 1 or 2 and rows per weight at least 1");
   }
   return {t[0].cast<std::uint64_t>(), static_cast<OjaMultiplier>(kind), rows};
+}
+
+// Paired weights need the shape that goes with them.
+inline OjaWeights oja_weights(const OjaShape& shape, const py::tuple& t) {
+  const OjaWeights weights = oja_weights(t);
+  if (shape.paired != (weights.kind == OjaMultiplier::kPaired)) {
+    throw py::value_error("paired weights need sizes that say so, and other weights do not");
+  }
+  return weights;
 }
 
 template <typename T, std::size_t N>
@@ -98,7 +108,7 @@ class OjaCall {
 
  private:
   static OjaState<T> members(const OjaShape& shape, const py::tuple& arrays) {
-    const std::int64_t m8 = oja_rounded(shape.block);
+    const std::int64_t m8 = oja_slot_rows(shape);
     return {oja_member<T>(arrays, 0, "directions", {shape.tracked, shape.stride}),
             oja_member<double>(arrays, 1, "mean", {shape.columns}),
             oja_member<T>(arrays, 2, "open_rows", {m8, shape.stride}),
@@ -115,7 +125,7 @@ class OjaCall {
 // (rows, gram, steps, sizes)
 template <typename T>
 OjaSlots<T> oja_slots(const OjaShape& shape, const py::tuple& arrays) {
-  const std::int64_t m8 = oja_rounded(shape.block);
+  const std::int64_t m8 = oja_slot_rows(shape);
   const auto sizes = given_array(arrays[3], "sizes");
   const std::int64_t slots = sizes.ndim() > 0 ? sizes.shape(0) : 0;
   if (slots < 1) throw py::value_error("there must be at least one slot");
@@ -131,7 +141,7 @@ inline void oja_check_blocks(const OjaShape& shape, const std::int64_t* sizes, s
   if (blocks < 0 || blocks > slots) throw py::value_error("blocks must lie in the slots");
   for (std::int64_t b = 0; b < blocks; ++b) {
     const std::int64_t rows = sizes[width * b], first = sizes[width * b + 1];
-    if (rows < 1 || rows > shape.block || first < 1) {
+    if (rows < 1 || rows > shape.block + (shape.paired ? 1 : 0) || first < 1) {
       throw py::value_error("sizes of a slot must be rows in the block and a row number");
     }
   }

@@ -25,6 +25,8 @@ NB26_ARRAY_FUNCTION(log1p, double)
 NB26_ARRAY_FUNCTION(log1p, float)
 NB26_ARRAY_FUNCTION(sigmoid, double)
 NB26_ARRAY_FUNCTION(sigmoid, float)
+NB26_ARRAY_FUNCTION(cos, double)
+NB26_ARRAY_FUNCTION(cos, float)
 #undef NB26_ARRAY_FUNCTION
 
 }  // namespace nb26

@@ -39,9 +39,14 @@ void oja_multipliers(const OjaWeights& weights, std::int64_t first, std::int64_t
     const auto replicate = static_cast<std::uint64_t>(first + b);
     for (std::int64_t j = 0; j < n; ++j) {
       const std::uint64_t index = oja_weight_index(weights, row + j);
-      out[b * n + j] = weights.kind == OjaMultiplier::kDouble
-                           ? oja_weight<OjaMultiplier::kDouble>(index, replicate, key)
-                           : oja_weight<OjaMultiplier::kExponential>(index, replicate, key);
+      double* omega = out + b * n + j;
+      if (weights.kind == OjaMultiplier::kDouble) {
+        *omega = oja_weight<OjaMultiplier::kDouble>(index, replicate, key);
+      } else if (weights.kind == OjaMultiplier::kExponential) {
+        *omega = oja_weight<OjaMultiplier::kExponential>(index, replicate, key);
+      } else {
+        *omega = oja_weight<OjaMultiplier::kPaired>(index, replicate, key);
+      }
     }
   }
 }

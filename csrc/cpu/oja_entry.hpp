@@ -22,47 +22,58 @@ template <int Isa>
 struct Level;
 
 // Members of one level. The target attribute is the only difference between the copies.
-#define NB26_OJA_LEVEL(isa, target)                                                               \
-  template <>                                                                                     \
-  struct Level<isa> {                                                                             \
-    template <typename T, int L, int C>                                                           \
-    target static void strip(const OjaStrip<T>& s) {                                              \
-      oja_strip_body<isa, T, L, C>(s);                                                            \
-    }                                                                                             \
-    template <typename T, int L>                                                                  \
-    target static void recursion(T* p, const T* gram, std::int64_t m8, std::int64_t used,         \
-                                 const T* weights) {                                              \
-      oja_recursion_body<isa, T, L>(p, gram, m8, used, weights);                                  \
-    }                                                                                             \
-    template <typename T, int L, int N>                                                           \
-    target static void dots(const T* w, std::int64_t step, std::int64_t j, std::int64_t i,        \
-                            std::int64_t n, double* out) {                                        \
-      oja_dots_body<isa, T, L, N>(w, step, j, i, n, out);                                         \
-    }                                                                                             \
-    template <int L>                                                                              \
-    target static void factor(double* s, std::int64_t k, double* finished) {                      \
-      oja_factor_body<L>(s, k, finished);                                                         \
-    }                                                                                             \
-    template <typename T, int L>                                                                  \
-    target static void solve(T* w, std::int64_t d8, std::int64_t k, const T* factor) {            \
-      oja_solve_body<isa, T, L>(w, d8, k, factor);                                                \
-    }                                                                                             \
-    template <typename T, int L, OjaMultiplier Kind>                                              \
-    target static void weights(const OjaWeights& how, std::int64_t first, std::int64_t first_row, \
-                               const double* steps, std::int64_t m, std::int64_t m8, T* out) {    \
-      oja_weights_body<T, L, Kind>(how, first, first_row, steps, m, m8, out);                     \
-    }                                                                                             \
-    template <typename T>                                                                         \
-    target static OjaPause rows(const OjaShape& shape, const OjaRule& rule,                       \
-                                const OjaState<T>& state, const T* x, const double* steps,        \
-                                std::int64_t n, T* scores) {                                      \
-      return oja_rows_body<isa, T>(shape, rule, state, x, steps, n, scores);                      \
-    }                                                                                             \
-    template <typename T>                                                                         \
-    target static void gram(const T* rows, std::int64_t stride, std::int64_t padded,              \
-                            std::int64_t m, std::int64_t m8, T* out) {                            \
-      oja_gram_body<isa, T>(rows, stride, padded, m, m8, out);                                    \
-    }                                                                                             \
+#define NB26_OJA_LEVEL(isa, target)                                                                \
+  template <>                                                                                      \
+  struct Level<isa> {                                                                              \
+    template <typename T, int L, int C>                                                            \
+    target static void strip(const OjaStrip<T>& s) {                                               \
+      oja_strip_body<isa, T, L, C>(s);                                                             \
+    }                                                                                              \
+    template <typename T, int L>                                                                   \
+    target static void recursion(T* p, const T* gram, std::int64_t m8, std::int64_t used,          \
+                                 const T* weights) {                                               \
+      oja_recursion_body<isa, T, L, false>(p, gram, m8, used, weights);                            \
+    }                                                                                              \
+    template <typename T, int L>                                                                   \
+    target static void paired(T* p, const T* gram, std::int64_t m8, std::int64_t used,             \
+                              const T* weights) {                                                  \
+      oja_recursion_body<isa, T, L, true>(p, gram, m8, used, weights);                             \
+    }                                                                                              \
+    template <typename T, int L, int N>                                                            \
+    target static void dots(const T* w, std::int64_t step, std::int64_t j, std::int64_t i,         \
+                            std::int64_t n, double* out) {                                         \
+      oja_dots_body<isa, T, L, N>(w, step, j, i, n, out);                                          \
+    }                                                                                              \
+    template <int L>                                                                               \
+    target static void factor(double* s, std::int64_t k, double* finished) {                       \
+      oja_factor_body<L>(s, k, finished);                                                          \
+    }                                                                                              \
+    template <typename T, int L>                                                                   \
+    target static void solve(T* w, std::int64_t d8, std::int64_t k, const T* factor) {             \
+      oja_solve_body<isa, T, L>(w, d8, k, factor);                                                 \
+    }                                                                                              \
+    template <typename T, int L, OjaMultiplier Kind>                                               \
+    target static void weights(const OjaWeights& how, std::int64_t first, std::int64_t first_row,  \
+                               const double* steps, std::int64_t m, std::int64_t m8, T* out) {     \
+      oja_weights_body<T, L, Kind>(how, first, first_row, steps, m, m8, out);                      \
+    }                                                                                              \
+    template <typename T, int L>                                                                   \
+    target static void paired_weights(const OjaWeights& how, std::int64_t first,                   \
+                                      std::int64_t first_row, const double* steps, std::int64_t m, \
+                                      std::int64_t m8, T* out) {                                   \
+      oja_paired_weights_body<T, L>(how, first, first_row, steps, m, m8, out);                     \
+    }                                                                                              \
+    template <typename T>                                                                          \
+    target static OjaPause rows(const OjaShape& shape, const OjaRule& rule,                        \
+                                const OjaState<T>& state, const T* x, const double* steps,         \
+                                std::int64_t n, T* scores) {                                       \
+      return oja_rows_body<isa, T>(shape, rule, state, x, steps, n, scores);                       \
+    }                                                                                              \
+    template <typename T>                                                                          \
+    target static void gram(const T* rows, std::int64_t stride, std::int64_t padded,               \
+                            std::int64_t m, std::int64_t m8, T* out) {                             \
+      oja_gram_body<isa, T>(rows, stride, padded, m, m8, out);                                     \
+    }                                                                                              \
   };
 
 NB26_OJA_LEVEL(0, )
@@ -78,6 +89,7 @@ constexpr OjaPieces<T> pieces() {
           {At::template strip<T, L, 1>, At::template strip < T, L, kWidest < 2 ? 1 : 2 >,
            At::template strip<T, L, kWidest>},
           At::template recursion<T, L>,
+          At::template paired<T, L>,
           {At::template dots<T, L, 1>, At::template dots<T, L, 2>, At::template dots<T, L, 3>,
            At::template dots<T, L, 4>, At::template dots<T, L, 5>},
           At::template factor<L>,
@@ -89,7 +101,7 @@ template <typename T>
 struct Table {
   OjaPieces<T> one;       // the estimate
   OjaPieces<T> group;     // a group of replicates
-  OjaDraw<T> weights[2];  // by OjaMultiplier
+  OjaDraw<T> weights[3];  // by OjaMultiplier
   OjaPause (*rows)(const OjaShape&, const OjaRule&, const OjaState<T>&, const T*, const double*,
                    std::int64_t, T*);
   void (*gram)(const T*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T*);
@@ -99,12 +111,13 @@ template <typename T, int Isa>
 constexpr Table<T> table_of() {
   using At = Level<Isa>;
   constexpr int L = 64 / sizeof(T);
-  return {pieces<Isa, T, 1>(),
-          pieces<Isa, T, L>(),
-          {At::template weights<T, L, OjaMultiplier::kDouble>,
-           At::template weights<T, L, OjaMultiplier::kExponential>},
-          At::template rows<T>,
-          At::template gram<T>};
+  return {
+      pieces<Isa, T, 1>(),
+      pieces<Isa, T, L>(),
+      {At::template weights<T, L, OjaMultiplier::kDouble>,
+       At::template weights<T, L, OjaMultiplier::kExponential>, At::template paired_weights<T, L>},
+      At::template rows<T>,
+      At::template gram<T>};
 }
 
 template <typename T>
@@ -137,7 +150,7 @@ class LaneScratch {
  public:
   LaneScratch(std::int64_t k, std::int64_t block, std::int64_t lanes)
       : projections_(k * rounded(block) * lanes),
-        weights_(rounded(block) * lanes),
+        weights_(2 * rounded(block) * lanes),
         factor_(k * (k + 1) / 2 * lanes),
         solve_(k * (k + 1) / 2 * lanes),
         finished_(lanes) {}
@@ -161,7 +174,7 @@ class Closer {
   void close(std::int64_t slot) {
     if (!columns_) {
       columns_.emplace(rounded(shape_.columns) * shape_.tracked);
-      lanes_.emplace(shape_.tracked, shape_.block, 1);
+      lanes_.emplace(shape_.tracked, oja_slot_rows(shape_), 1);
     }
     oja_close_block<T>(table<T>().one, table<T>().gram, shape_, state_, slots_, slot,
                        columns_->data(), lanes_->view());
@@ -189,7 +202,7 @@ void over_groups(const OjaShape& shape, T* replicates, std::int64_t groups, std:
   const std::int64_t size = rounded(shape.columns) * shape.components * lanes;
   std::vector<LaneScratch<T>> scratch;
   for (int thread = 0; thread < threads; ++thread) {
-    scratch.emplace_back(shape.components, shape.block, lanes);
+    scratch.emplace_back(shape.components, oja_slot_rows(shape), lanes);
   }
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
   for (int thread = 0; thread < threads; ++thread) {
@@ -260,7 +273,7 @@ void oja_replicates(const OjaShape& shape, const OjaWeights& weights, const OjaS
                     int n_threads) {
   const OjaPieces<T>& run = table<T>().group;
   const auto draw = table<T>().weights[static_cast<int>(weights.kind)];
-  const std::int64_t m8 = rounded(shape.block), d8 = rounded(shape.columns);
+  const std::int64_t m8 = oja_slot_rows(shape), d8 = rounded(shape.columns);
   const std::int64_t cost = 2 * blocks * m8 * d8 * shape.components * kOjaLanes<T>;
   over_groups<T>(shape, replicates, groups, cost, n_threads,
                  [&](const OjaLaneScratch<T>& scratch, T* w, std::int64_t offset) {
@@ -270,7 +283,7 @@ void oja_replicates(const OjaShape& shape, const OjaWeights& weights, const OjaS
                           m8, scratch.weights);
                      oja_lanes_block<T>(run, w, d8, shape.components, shape.stride, m, m8,
                                         slots.rows + b * m8 * shape.stride,
-                                        slots.gram + b * m8 * m8, scratch);
+                                        slots.gram + b * m8 * m8, scratch, shape.paired);
                    }
                  });
 }

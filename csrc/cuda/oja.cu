@@ -44,11 +44,11 @@ struct Needs {
 
 template <typename T>
 Needs needs_of(const OjaShape& shape) {
-  const std::int64_t k = shape.components, m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t k = shape.components, m8 = oja_slot_rows(shape);
   const std::int64_t itemsize = sizeof(T);
   return {
       itemsize * k * shape.columns,
-      static_cast<std::int64_t>(sizeof(double)) * (k * (k + 1) / 2 + 1) + itemsize * (k + 1) * m8};
+      static_cast<std::int64_t>(sizeof(double)) * (k * (k + 1) / 2 + 1) + itemsize * (k + 2) * m8};
 }
 
 bool in_shared(const Needs& needs, std::int64_t most) {
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
   extern __shared__ double memory[];
   const BlockTeam team;
   const std::int64_t d = shape.columns, k = shape.components;
-  const std::int64_t m8 = (shape.block + 7) / 8 * 8, d8 = (d + 7) / 8 * 8;
+  const std::int64_t m8 = oja_slot_rows(shape), d8 = (d + 7) / 8 * 8;
   constexpr std::int64_t kLanes = kOjaLanes<T>;
   const std::int64_t index = blockIdx.x;
 
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
   scratch.factor = memory;
   scratch.worst = memory + k * (k + 1) / 2;
   scratch.weights = reinterpret_cast<T*>(scratch.worst + 1);
-  scratch.projections = scratch.weights + m8;
+  scratch.projections = scratch.weights + 2 * m8;
   T* w = iterates ? iterates + index * k * d : scratch.projections + k * m8;
 
   T* own = replicates + (index / kLanes) * d8 * k * kLanes + index % kLanes;
@@ -141,7 +141,7 @@ void oja_replicates_cuda(const OjaShape& shape, const OjaWeights& weights, const
                          std::int64_t blocks, T* replicates, std::int64_t groups,
                          std::int64_t first) {
   if (blocks == 0 || groups == 0) return;
-  const std::int64_t d = shape.columns, k = shape.components, m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t d = shape.columns, k = shape.components, m8 = oja_slot_rows(shape);
   const std::int64_t n = groups * kOjaLanes<T>;
   const Needs needs = needs_of<T>(shape);
   const std::int64_t most = most_shared();

@@ -39,7 +39,7 @@ def _slots(state: State, n_blocks: int, row_work: float) -> tuple[NDArray[Any], 
     """Memory for closed blocks: rows, or the mean before sparse rows; products; steps; sizes."""
     s = state.settings
     dtype = state.directions.dtype
-    m8, stride = rounded(s.block_size), state.directions.shape[1]
+    m8, stride = s.slot_rows, state.directions.shape[1]
     shape = (rounded(s.n_features),) if s.sparse else (m8, stride)
     each = (math.prod(shape) + m8 * m8) * dtype.itemsize
     n = 1

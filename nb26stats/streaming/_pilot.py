@@ -119,7 +119,7 @@ def _start_one(state: State, b: int, rows: F64 | CentredRows, gram: F64 | None) 
     """Start replicate ``b`` by LAPACK."""
     s = state.settings
     assert state.replicates is not None
-    weights = core().oja_multipliers(s.weights, b, 1, 1, len(rows))[0]
+    weights = core().oja_multipliers(s.pilot_weights, b, 1, 1, len(rows))[0]
     made = weighted_directions(rows, gram, weights, s.n_components)
     if made is None:
         made = state.directions[: s.n_components, : s.n_features]
@@ -142,7 +142,7 @@ def _start_side_by_side(state: State, rows: F64 | CentredRows, gram: F64, n_thre
     for a in range(0, groups, step):
         part = state.replicates[a : a + step]
         coefficients, ends = core().oja_pilot_vectors(
-            s.weights, gram, k, a * lanes, len(part) * each, n_threads
+            s.pilot_weights, gram, k, a * lanes, len(part) * each, n_threads
         )
         if not isinstance(rows, CentredRows):
             core().oja_pilot_start(s.sizes, rows, coefficients, part, n_threads)

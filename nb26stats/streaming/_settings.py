@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._oja import OjaPCA
 
-MULTIPLIERS = ("double", "exponential")
+MULTIPLIERS = ("double", "exponential", "paired")
 SCHEDULES = ("auto", "theory", "decay", "constant")
 MOST = 2**62  # whole numbers that native code counts with
 MOST_PILOT = 2**31
@@ -52,7 +52,17 @@ class Settings:
     sparse: bool
 
     @property
-    def sizes(self) -> tuple[int, int, int, int, int]:
+    def paired(self) -> bool:
+        """Whether a row's weight also takes from the row before it."""
+        return self.multiplier == "paired"
+
+    @property
+    def slot_rows(self) -> int:
+        """Rows of a block in native memory: with the row before it, in whole eights."""
+        return (self.block_size + self.paired + 7) // 8 * 8
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int, bool]:
         """Shape as the native functions take it."""
         return (
             self.n_features,
@@ -60,6 +70,7 @@ class Settings:
             self.n_tracked,
             self.block_size,
             np.dtype(self.dtype).itemsize,
+            self.paired,
         )
 
     @property
@@ -73,6 +84,12 @@ class Settings:
     def weights(self) -> tuple[int, int, int]:
         """Multipliers as the native functions take them."""
         return (self.seed, MULTIPLIERS.index(self.multiplier), self.multiplier_block)
+
+    @property
+    def pilot_weights(self) -> tuple[int, int, int]:
+        """The same for the pilot, which cannot use weights below zero."""
+        kind = "double" if self.paired else self.multiplier
+        return (self.seed, MULTIPLIERS.index(kind), self.multiplier_block)
 
 
 def start_rows(
@@ -124,6 +141,16 @@ def read_settings(
         None if est.n_total is None else as_int(est.n_total, "n_total", minimum=2, maximum=MOST)
     )
     block = as_int(est.multiplier_block, "multiplier_block", minimum=1, maximum=MOST)
+    multiplier = as_choice(est.multiplier, "multiplier", MULTIPLIERS)
+    if multiplier == "paired" and block > 1:
+        raise ValueError(
+            f"multiplier_block={block} must be 1 with multiplier='paired', whose weights take from "
+            "the row before; choose another multiplier for autocorrelated rows"
+        )
+    if multiplier == "paired" and sparse:
+        raise ValueError(
+            "multiplier='paired' takes dense rows only; choose another multiplier for sparse rows"
+        )
     pilot_size = None
     if est.pilot_size is not None:
         pilot_size = as_int(est.pilot_size, "pilot_size", minimum=4 * (k + 1), maximum=MOST_PILOT)
@@ -168,7 +195,7 @@ def read_settings(
         pilot_size=pilot_size if init == "pilot" else 0,
         block_size=as_int(est.block_size, "block_size", minimum=1, maximum=MOST_BLOCK),
         growth_limit=4.0 if limit is None else limit,
-        multiplier=as_choice(est.multiplier, "multiplier", MULTIPLIERS),
+        multiplier=multiplier,
         multiplier_block=block,
         missing=as_choice(est.missing, "missing", ("raise", "drop")),
         seed=as_seed(est.random_state),

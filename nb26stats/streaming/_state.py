@@ -141,7 +141,7 @@ def new_state(settings: Settings) -> State:
     s = settings
     dtype = np.dtype(s.dtype)
     stride, lanes = core().oja_stride(s.sizes), core().oja_lanes(dtype.itemsize)
-    m8 = rounded(s.block_size)
+    m8 = s.slot_rows
     # sparse rows have places of their own
     d, width = (0, 0) if s.sparse else (s.n_features, stride)
     dense_pilot = s.pilot_size and not s.sparse

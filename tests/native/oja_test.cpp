@@ -100,22 +100,23 @@ struct Stream {
 
   Stream(std::int64_t d, std::int64_t k, std::int64_t block, std::int64_t n, std::int64_t b,
          OjaMultiplier kind)
-      : shape{d, k, k < d ? k + 1 : d, nb26::oja_stride<T>(d), block},
+      : shape{
+            d, k, k < d ? k + 1 : d, nb26::oja_stride<T>(d), block, kind == OjaMultiplier::kPaired},
         rule{4.0, 1.5, 0.5, true, true, true},
-        weights{99, kind, 3},
+        weights{99, kind, kind == OjaMultiplier::kPaired ? 1 : 3},
         groups((b + nb26::kOjaLanes<T> - 1) / nb26::kOjaLanes<T>),
         directions(static_cast<std::size_t>(shape.tracked * shape.stride)),
-        open_rows(static_cast<std::size_t>(up(block) * shape.stride)),
+        open_rows(static_cast<std::size_t>(nb26::oja_slot_rows(shape) * shape.stride)),
         last_row(static_cast<std::size_t>(shape.stride)),
-        slot_rows(static_cast<std::size_t>(n * up(block) * shape.stride)),
-        gram(static_cast<std::size_t>(n * up(block) * up(block))),
+        slot_rows(static_cast<std::size_t>(n * nb26::oja_slot_rows(shape) * shape.stride)),
+        gram(static_cast<std::size_t>(n * nb26::oja_slot_rows(shape) * nb26::oja_slot_rows(shape))),
         replicates(static_cast<std::size_t>(groups * up(d) * k * nb26::kOjaLanes<T>)),
         x(static_cast<std::size_t>(n * d)),
         mean(static_cast<std::size_t>(d)),
-        open_steps(static_cast<std::size_t>(up(block))),
+        open_steps(static_cast<std::size_t>(nb26::oja_slot_rows(shape))),
         tracked(static_cast<std::size_t>(nb26::kOjaTracks * shape.tracked)),
         sums(nb26::kOjaSums),
-        slot_steps(static_cast<std::size_t>(n * up(block))),
+        slot_steps(static_cast<std::size_t>(n * nb26::oja_slot_rows(shape))),
         counts(nb26::kOjaCounts),
         sizes(static_cast<std::size_t>(2 * n)) {
     std::mt19937_64 engine(static_cast<std::uint64_t>(d * 100 + k));
@@ -169,7 +170,7 @@ struct Stream {
 template <typename T, typename Team>
 void as_member(const Team& team, Stream<T>& s, std::int64_t b, std::int64_t blocks, T* w,
                const nb26::OjaTeamScratch<T>& scratch) {
-  const std::int64_t m8 = up(s.shape.block);
+  const std::int64_t m8 = nb26::oja_slot_rows(s.shape);
   const auto slots = s.slots();
   for (std::int64_t i = 0; i < blocks; ++i) {
     nb26::oja_team_block<T>(team, s.shape, s.weights, static_cast<std::uint64_t>(b),
@@ -184,9 +185,9 @@ void as_member(const Team& team, Stream<T>& s, std::int64_t b, std::int64_t bloc
 template <typename T>
 std::vector<T> by_team(Stream<T>& s, std::int64_t b, std::int64_t blocks, std::vector<T> w,
                        bool several = false) {
-  const std::int64_t k = s.shape.components, m8 = up(s.shape.block);
+  const std::int64_t k = s.shape.components, m8 = nb26::oja_slot_rows(s.shape);
   std::vector<T> projections(static_cast<std::size_t>(k * m8)),
-      weights(static_cast<std::size_t>(m8));
+      weights(static_cast<std::size_t>(2 * m8));
   std::vector<double> factor(static_cast<std::size_t>(k * (k + 1) / 2)), worst(1);
   const nb26::OjaTeamScratch<T> scratch{projections.data(), weights.data(), factor.data(),
                                         worst.data()};
@@ -207,21 +208,32 @@ std::vector<T> by_team(Stream<T>& s, std::int64_t b, std::int64_t blocks, std::v
 // One replicate by the definition: a row at a time, Gram-Schmidt twice when a block ends.
 template <typename T>
 std::vector<double> by_rows(Stream<T>& s, std::int64_t b, std::int64_t blocks) {
-  const std::int64_t d = s.shape.columns, k = s.shape.components, m8 = up(s.shape.block);
+  const std::int64_t d = s.shape.columns, k = s.shape.components, m8 = nb26::oja_slot_rows(s.shape);
   std::vector<double> w(static_cast<std::size_t>(k * d));
   for (std::int64_t j = 0; j < k; ++j) w[static_cast<std::size_t>(j * d + j)] = 1.0;
   const auto slots = s.slots();
   for (std::int64_t i = 0; i < blocks; ++i) {
     for (std::int64_t r = 0; r < slots.sizes[2 * i]; ++r) {
       const T* y = slots.rows + (i * m8 + r) * s.shape.stride;
+      const double step = slots.steps[i * m8 + r];
+      if (step == 0.0) continue;  // a row that is only there for the one after it
       double omega = 0.0;
       nb26::oja_multipliers(s.weights, b, 1, slots.sizes[2 * i + 1] + r, 1, &omega);
+      const bool pair = s.shape.paired && r > 0;
+      if (s.shape.paired && r == 0) omega = 1.0;
+      const T* z = pair ? y - s.shape.stride : y;
       for (std::int64_t j = 0; j < k; ++j) {
         double* own = w.data() + j * d;
-        double score = 0.0;
-        for (std::int64_t c = 0; c < d; ++c) score += static_cast<double>(y[c]) * own[c];
-        score *= slots.steps[i * m8 + r] * omega;
-        for (std::int64_t c = 0; c < d; ++c) own[c] += score * static_cast<double>(y[c]);
+        double score = 0.0, before = 0.0;
+        for (std::int64_t c = 0; c < d; ++c) {
+          score += static_cast<double>(y[c]) * own[c];
+          before += static_cast<double>(z[c]) * own[c];
+        }
+        score *= step * omega;
+        before *= pair ? step * (1.0 - omega) : 0.0;
+        for (std::int64_t c = 0; c < d; ++c) {
+          own[c] += score * static_cast<double>(y[c]) + before * static_cast<double>(z[c]);
+        }
       }
     }
     for (std::int64_t j = 0; j < k; ++j) {
@@ -275,9 +287,65 @@ void check_agreement(std::int64_t d, std::int64_t k, std::int64_t block, OjaMult
   nb26::isa_force(nb26::isa_supported());
 }
 
+// Rows, steps and weights with a result known to many digits: g = 1/2, -1/2, 1/2, ...
 template <typename T>
-void check_team(std::int64_t d, std::int64_t k) {
-  Stream<T> s(d, k, 16, 60, 1, OjaMultiplier::kDouble);
+void check_known_pairs(std::int64_t block, double near) {
+  constexpr std::int64_t d = 5, k = 2, n = 60, kLanes = nb26::kOjaLanes<T>;
+  constexpr double kKnown[d][k] = {{.98566757100705056, -.054563123166178329},
+                                   {.044331138002979225, .98951106685095744},
+                                   {-.07791008356460831, .058930894612566936},
+                                   {-.112473870427388, -.040309434606341925},
+                                   {-.088169365532823421, -.11310620368358258}};
+  Stream<T> s(d, k, block, n, 1, OjaMultiplier::kPaired);
+  for (std::int64_t t = 0; t < n; ++t) {
+    for (std::int64_t j = 0; j < d; ++j) {
+      const auto row = static_cast<double>(t), column = static_cast<double>(j);
+      s.x[static_cast<std::size_t>(t * d + j)] =
+          static_cast<T>(std::cos(0.7 * (row + 1) * (column + 1)) / (column + 1) +
+                         0.25 * std::sin(0.3 * row * row + column));
+    }
+  }
+  s.rule.center = s.rule.refresh_gap = s.rule.refresh_steps = false;
+  const std::vector<double> steps(n, 0.05);
+  const auto done =
+      nb26::oja_rows<T>(s.shape, s.rule, s.state(), s.x.data(), steps.data(), n, s.slots(), true);
+  const auto slots = s.slots();
+  const std::int64_t closed =
+      done.blocks +
+      nb26::oja_close<T>(
+          s.shape, s.state(),
+          {slots.rows + done.blocks * nb26::oja_slot_rows(s.shape) * s.shape.stride,
+           slots.gram + done.blocks * nb26::oja_slot_rows(s.shape) * nb26::oja_slot_rows(s.shape),
+           slots.steps + done.blocks * nb26::oja_slot_rows(s.shape), slots.sizes + 2 * done.blocks,
+           1});
+  const std::int64_t m8 = nb26::oja_slot_rows(s.shape);
+  nb26::LaneScratch<T> room(k, m8, kLanes);
+  const auto scratch = room.view();
+  for (std::int64_t b = 0; b < closed; ++b) {
+    const std::int64_t m = slots.sizes[2 * b], first = slots.sizes[2 * b + 1];
+    std::fill(scratch.weights, scratch.weights + 2 * m8 * kLanes, T(0));
+    for (std::int64_t j = 0; j < m; ++j) {
+      const double g = j == 0 ? 0.0 : (first + j) % 2 ? 0.5 : -0.5;
+      const nb26::OjaPair pair = nb26::oja_pair(slots.steps[b * m8 + j], 1.0 + g);
+      for (std::int64_t l = 0; l < kLanes; ++l) {
+        scratch.weights[j * kLanes + l] = static_cast<T>(pair.own);
+        if (j > 0) scratch.weights[(m8 + j - 1) * kLanes + l] = static_cast<T>(pair.next);
+      }
+    }
+    nb26::oja_lanes_block<T>(nb26::table<T>().group, s.replicates.data(), up(d), k, s.shape.stride,
+                             m, m8, slots.rows + b * m8 * s.shape.stride, slots.gram + b * m8 * m8,
+                             scratch, true);
+  }
+  for (std::int64_t c = 0; c < d; ++c) {
+    for (std::int64_t j = 0; j < k; ++j) {
+      CHECK(std::abs(static_cast<double>(s.at(0, c, j)) - kKnown[c][j]) < near);
+    }
+  }
+}
+
+template <typename T>
+void check_team(std::int64_t d, std::int64_t k, OjaMultiplier kind) {
+  Stream<T> s(d, k, 16, 60, 1, kind);
   const std::int64_t blocks = s.take(0, 60);
   CHECK(blocks > 1);
   std::vector<T> start(static_cast<std::size_t>(k * d));
@@ -289,11 +357,11 @@ void check_team(std::int64_t d, std::int64_t k) {
 }
 
 template <typename T>
-void check_chunks() {
-  Stream<T> whole(13, 3, 16, 200, 20, OjaMultiplier::kDouble);
+void check_chunks(OjaMultiplier kind) {
+  Stream<T> whole(13, 3, 16, 200, 20, kind);
   whole.apply(whole.take(0, 200), 1);
   for (const std::int64_t size : {1, 7, 16, 33}) {
-    Stream<T> cut(13, 3, 16, 200, 20, OjaMultiplier::kDouble);
+    Stream<T> cut(13, 3, 16, 200, 20, kind);
     for (std::int64_t a = 0; a < 200; a += size) {
       cut.apply(cut.take(a, std::min<std::int64_t>(200, a + size)), 1);
     }
@@ -450,10 +518,18 @@ int main() {
   check_agreement<double>(1, 1, 8, OjaMultiplier::kExponential);
   check_agreement<float>(13, 3, 16, OjaMultiplier::kDouble);
   check_agreement<float>(70, 7, 20, OjaMultiplier::kExponential);
-  check_team<double>(13, 3);
-  check_team<float>(9, 5);
-  check_chunks<double>();
-  check_chunks<float>();
+  check_agreement<double>(13, 3, 16, OjaMultiplier::kPaired);
+  check_agreement<double>(40, 5, 15, OjaMultiplier::kPaired);
+  check_agreement<double>(7, 2, 1, OjaMultiplier::kPaired);
+  check_agreement<float>(33, 4, 20, OjaMultiplier::kPaired);
+  for (const std::int64_t block : {1, 7, 15, 16, 64}) check_known_pairs<double>(block, 1e-10);
+  check_known_pairs<float>(16, 1e-5);
+  check_team<double>(13, 3, OjaMultiplier::kDouble);
+  check_team<float>(9, 5, OjaMultiplier::kDouble);
+  check_team<double>(11, 2, OjaMultiplier::kPaired);
+  check_chunks<double>(OjaMultiplier::kDouble);
+  check_chunks<float>(OjaMultiplier::kDouble);
+  check_chunks<double>(OjaMultiplier::kPaired);
   check_threads<double>();
   check_threads<float>();
   check_pilot<double>(40, 23, 3, 1);

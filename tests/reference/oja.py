@@ -32,6 +32,9 @@ def multiplier(kind: str, seed: int, b: int, row: int, block: int = 1) -> float:
     words = philox_words(seed, b, (row - 1) // block)
     if kind == "double":
         return float(2 * (words[0] >> 31))
+    if kind == "paired":
+        length = math.sqrt(0.5) * math.sqrt(-2 * math.log(uniform(words[0], words[1])))
+        return 1 + length * math.cos(2 * math.pi * uniform(words[2], words[3]))
     return -math.log(uniform(words[0], words[1]))
 
 
@@ -114,10 +117,11 @@ class Reference:
         k0 = min(self.k + 1, self.d)
         _, s, vt = np.linalg.svd(y, full_matrices=False)
         replicates = []
+        kind = "double" if self.kind == "paired" else self.kind
         for b in range(self.n_bootstrap):
             omega = np.array(
                 [
-                    multiplier(self.kind, self.seed, b, row, self.multiplier_block)
+                    multiplier(kind, self.seed, b, row, self.multiplier_block)
                     for row in range(1, len(y) + 1)
                 ]
             )
@@ -160,15 +164,19 @@ class Reference:
         self.lt += t * square
         self.lw += t
         own = score[: self.k]
+        before = None
         if self.previous is not None:
-            y1, s1 = self.previous
+            before, _ = y1, s1 = self.previous
             self.num += own * s1 * (y @ y1 - own @ s1)
             self.den += own**2 * (square - own @ own)
         self.previous = (y, own)
         self.main = self.main + eta * np.outer(y, y @ self.main)
         for b, w in enumerate(self.replicates):
             omega = multiplier(self.kind, self.seed, b, t, self.multiplier_block)
-            self.replicates[b] = w + eta * omega * np.outer(y, y @ w)
+            if self.kind == "paired":
+                self.replicates[b] = paired_update(w, y, before, eta, omega - 1)
+            else:
+                self.replicates[b] = w + eta * omega * np.outer(y, y @ w)
         self.open += 1
         self.growth += eta * square
         if self.open == self.block_size or self.growth > self.growth_limit * (1 + 1e-9):
@@ -205,6 +213,34 @@ class Reference:
     def values(self) -> np.ndarray:
         """Eigenvalues of all tracked directions."""
         return self.la / self.lw if self.lw else self.pilot_values
+
+
+def paired_update(
+    w: np.ndarray, y: np.ndarray, before: np.ndarray | None, eta: float, g: float
+) -> np.ndarray:
+    """Return w (d, k) after one row with paired weights; the first row has none before it."""
+    if before is None:
+        return w + eta * np.outer(y, y @ w)
+    return w + eta * ((1 + g) * np.outer(y, y @ w) - g * np.outer(before, before @ w))
+
+
+def paired_block_update(
+    w: np.ndarray, y: np.ndarray, before: np.ndarray | None, eta: np.ndarray, g: np.ndarray
+) -> np.ndarray:
+    """Return w (d, k) after the rows of y with paired weights, two corrections for each row."""
+    first = before is None
+    rows = y if first else np.vstack([before, y])
+    p, gram = rows @ w, rows @ rows.T
+    c = np.zeros_like(p)
+    for j in range(len(y)):
+        at = j if first else j + 1
+        parts = [(at, eta[j] * (1.0 if at == 0 else 1 + g[j]) * p[at])]
+        if at > 0:
+            parts.append((at - 1, -eta[j] * g[j] * p[at - 1]))
+        for i, change in parts:
+            c[i] += change
+            p += np.outer(gram[:, i], change)
+    return w + rows.T @ c
 
 
 def block_update(w: np.ndarray, y: np.ndarray, eta: np.ndarray, omega: np.ndarray) -> np.ndarray:

@@ -1,11 +1,12 @@
-// exp, log, log1p and sigmoid without branches or tables, so that loops over them vectorise and
-// every instruction set gives the same bits. Errors where nothing saturates: exp, log and log1p
-// below 2 ulp, sigmoid below 2.5 ulp.
+// exp, log, log1p, sigmoid and cos without branches or tables, so that loops over them vectorise
+// and every instruction set gives the same bits. Errors where nothing saturates: exp, log, log1p
+// and cos below 2 ulp, sigmoid below 2.5 ulp.
 //
 //   exp      saturates: arguments outside [-708, 709] (float: [-87, 88]) count as the nearer bound
 //   log      0 gives -inf, negative arguments NaN, +inf itself; subnormal arguments are handled
 //   log1p    -1 gives -inf, smaller arguments NaN, +inf and both zeros themselves
 //   sigmoid  1 / (1 + exp(-x)) with full relative accuracy in both tails; saturates where exp does
+//   cos      for arguments in [-1000, 1000], near its zeros too; infinite ones give NaN
 //
 // NaN gives NaN everywhere.
 #pragma once
@@ -112,6 +113,17 @@ NB26_HD T log_series(T z) {
   }
 }
 
+// sum over i = I..Last of (-z)^(i-I) / (2 i + Odd)!, parts of the cosine and the sine series
+template <int I, int Last, int Odd>
+NB26_HD double cos_series(double z) {
+  constexpr double kTerm = 1.0 / kFactorial<2 * I + Odd>;
+  if constexpr (I == Last) {
+    return kTerm;
+  } else {
+    return kTerm - z * cos_series<I + 1, Last, Odd>(z);
+  }
+}
+
 template <typename T>
 NB26_HD T exp(T x) {
   using C = MathTraits<T>;
@@ -175,5 +187,26 @@ NB26_HD T sigmoid(T x) {
   const T t = exp(pick(x < T(0), x, -x));
   return pick(x < T(0), t, T(1)) / (T(1) + t);
 }
+
+NB26_HD double cos(double x) {
+  using C = MathTraits<double>;
+  // pi / 2 in three parts, the first two so short that their products with n are exact
+  constexpr double kHi = 0x1.921fb544p+0, kMid = 0x1.0b4611a6p-34, kLo = 0x1.3198a2e037073p-69;
+  const double shifted = x * 0x1.45f306dc9c883p-1 + C::kRound;
+  const double n = shifted - C::kRound;
+  const std::uint64_t quadrant = bits_as<std::uint64_t>(shifted);
+  // x - n pi / 2 = r + low
+  const double a = x - n * kHi, b = n * kMid;
+  const double r = a - b;
+  const double low = ((a - r) - b) - n * kLo;
+  const double z = r * r;
+  const double sine = r + (low * (1.0 - 0.5 * z) - r * z * cos_series<1, 8, 1>(z));
+  const double half = 0.5 * z, top = 1.0 - half;
+  const double cosine = top + (((1.0 - top) - half) + (z * z * cos_series<2, 9, 0>(z) - r * low));
+  const double y = pick((quadrant & 1) != 0, sine, cosine);
+  return pick(((quadrant + 1) & 2) != 0, -y, y);
+}
+
+NB26_HD float cos(float x) { return static_cast<float>(cos(static_cast<double>(x))); }
 
 }  // namespace nb26

@@ -1,4 +1,4 @@
-// exp, log, log1p and sigmoid of whole arrays; definitions and edge cases are in math.hpp.
+// exp, log, log1p, sigmoid and cos of whole arrays; definitions and edge cases are in math.hpp.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +13,7 @@ void log1p_array(const double* x, double* y, std::int64_t n);
 void log1p_array(const float* x, float* y, std::int64_t n);
 void sigmoid_array(const double* x, double* y, std::int64_t n);
 void sigmoid_array(const float* x, float* y, std::int64_t n);
+void cos_array(const double* x, double* y, std::int64_t n);
+void cos_array(const float* x, float* y, std::int64_t n);
 
 }  // namespace nb26

@@ -5,6 +5,12 @@
 //   P = Y W,  G = Y Y';   for j = 1..m:  C_j = eta_j omega_j P_j,  P_l += G_jl C_j for l > j;
 //   W += Y' C;  W = Q of its QR factorisation with a positive diagonal.
 // This equals m row-by-row updates exactly; every sum runs in one fixed order.
+//
+// Paired weights: W + eta [(1 + g) y y' - g z z'] W, z the row before y. With S_l = P_l + sum over
+// j < l of G_jl C_j as above, b_l the change along row l - 1 that comes with row l, and b_1 = 0:
+//   A_l = eta_l (1 + g_l) (S_l - G_l-1,l b_l),   b_l+1 = -eta_l+1 g_l+1 (S_l + G_ll A_l),
+//   C_l = A_l + b_l+1.
+// The row before the block comes first in it, with a step of zero.
 #pragma once
 
 #include <cmath>
@@ -28,11 +34,25 @@ NB26_HD std::uint64_t oja_weight_index(const OjaWeights& weights, std::int64_t r
   return static_cast<std::uint64_t>((row - 1) / weights.rows_per_weight);
 }
 
+// Weights of row j of a block with steps eta: its own, and what the row after it gives to row j.
+struct OjaPair {
+  double own, next;
+};
+
+NB26_HD OjaPair oja_pair(double step, double weight) {
+  return {step * weight, step * (1.0 - weight)};
+}
+
 template <OjaMultiplier Kind>
 NB26_HD double oja_weight(std::uint64_t index, std::uint64_t replicate, PhiloxKey key) {
   const PhiloxWords words = philox(index, replicate, key);
   if constexpr (Kind == OjaMultiplier::kDouble) {
     return static_cast<double>((words.r0 >> 31) << 1);
+  } else if constexpr (Kind == OjaMultiplier::kPaired) {
+    // one plus a normal number of variance 1/2
+    const double length =
+        std::sqrt(0.5) * std::sqrt(-2.0 * log(philox_uniform(words.r0, words.r1)));
+    return 1.0 + length * cos(6.283185307179586 * philox_uniform(words.r2, words.r3));
   } else {
     return -log(philox_uniform(words.r0, words.r1));
   }
@@ -63,7 +83,8 @@ NB26_HD void oja_cholesky(double* s, std::int64_t k, double* worst) {
       // a column that vanished in rounding is kept finite; the next pass separates it
       const double least = kOjaLeastPivot * length;
       pivot = pivot > least ? pivot : least;
-      column[j * L + lane] = 1.0 / std::sqrt(pivot);
+      // nothing but zeros can only be left as it is
+      column[j * L + lane] = 1.0 / std::sqrt(pivot > 0.0 ? pivot : 1.0);
     }
   }
 }
@@ -86,7 +107,7 @@ NB26_HD void oja_hold_finished(double* s, std::int64_t k, const double* finished
 template <typename T>
 struct OjaTeamScratch {
   T* projections;  // (k, m8)
-  T* weights;      // (m8)
+  T* weights;      // (2, m8), the second half for paired weights
   double* factor;  // (k (k + 1) / 2)
   double* worst;   // (1)
 };
@@ -131,12 +152,21 @@ NB26_HD void oja_team_block(const Team& team, const OjaShape& shape, const OjaWe
                             const T* rows, const T* gram, const double* steps, T* w,
                             const OjaTeamScratch<T>& scratch) {
   const std::int64_t d = shape.columns, k = shape.components, stride = shape.stride;
-  const std::int64_t m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t m8 = oja_slot_rows(shape);
   const PhiloxKey key = philox_key(weights.seed, kOjaSalt);
   T* p = scratch.projections;
 
+  T* next = scratch.weights + m8;
   for (std::int64_t j = team.rank(); j < m; j += team.size()) {
     const std::uint64_t index = oja_weight_index(weights, first_row + j);
+    if (shape.paired) {
+      const double one = j == 0 ? 1.0 : oja_weight<OjaMultiplier::kPaired>(index, replicate, key);
+      const OjaPair pair = oja_pair(steps[j], one);
+      scratch.weights[j] = static_cast<T>(pair.own);
+      if (j > 0) next[j - 1] = static_cast<T>(pair.next);
+      if (j + 1 == m) next[j] = T(0);
+      continue;
+    }
     const double omega = weights.kind == OjaMultiplier::kDouble
                              ? oja_weight<OjaMultiplier::kDouble>(index, replicate, key)
                              : oja_weight<OjaMultiplier::kExponential>(index, replicate, key);
@@ -153,8 +183,18 @@ NB26_HD void oja_team_block(const Team& team, const OjaShape& shape, const OjaWe
   team.sync();
   for (std::int64_t i = team.warp(); i < k; i += team.warps()) {
     T* column = p + i * m8;
+    T before = T(0);
     for (std::int64_t j = 0; j < m; ++j) {
-      const T change = scratch.weights[j] * column[j];
+      T change;
+      if (shape.paired) {
+        const T sum = column[j];
+        const T apart = j > 0 ? gram[(j - 1) * m8 + j] * before : T(0);
+        change = scratch.weights[j] * (sum - apart);
+        before = next[j] * (sum + gram[j * m8 + j] * change);
+        change += before;
+      } else {
+        change = scratch.weights[j] * column[j];
+      }
       team.warp_sync();
       if (team.lane() == 0) column[j] = change;
       for (std::int64_t l = j + 1 + team.lane(); l < m; l += team.lanes()) {

@@ -6,9 +6,13 @@
 
 #include <cstdint>
 
+#include "nb26/hd.hpp"
+
 namespace nb26 {
 
-enum class OjaMultiplier : int { kDouble = 0, kExponential = 1 };
+// kPaired: (1 + g) y y' - g z z' in place of omega y y', z the row before y; the first row of all
+// has no row before it, and g = 0.
+enum class OjaMultiplier : int { kDouble = 0, kExponential = 1, kPaired = 2 };
 
 // Where a call to oja_rows stopped.
 enum class OjaStop : int {
@@ -32,7 +36,13 @@ struct OjaShape {
   std::int64_t tracked;     // k0, iterates of the estimate itself: k, or one more for the eigengap
   std::int64_t stride;      // elements from one stored row to the next, see oja_stride
   std::int64_t block;       // rows after which a block closes at the latest
+  bool paired = false;      // slots hold the row before the block as well
 };
+
+// Rows of a slot, and of the open block's memory, where the row before it comes last.
+NB26_HD std::int64_t oja_slot_rows(const OjaShape& shape) {
+  return (shape.block + (shape.paired ? 1 : 0) + 7) / 8 * 8;
+}
 
 struct OjaRule {
   double growth_limit;  // a block closes when the sum of eta |y|^2 passes it
@@ -64,8 +74,8 @@ template <typename T>
 struct OjaState {
   T* directions;         // (k0, stride) orthonormal rows, zeros after column d
   double* mean;          // (d)
-  T* open_rows;          // (block rounded up to 8, stride) centred rows of the open block
-  double* open_steps;    // (block rounded up to 8)
+  T* open_rows;          // (slot rows, stride) centred rows of the open block
+  double* open_steps;    // (slot rows)
   T* last_row;           // (stride)
   double* tracked;       // (kOjaTracks, k0)
   std::int64_t* counts;  // (kOjaCounts)
@@ -75,8 +85,8 @@ struct OjaState {
 // Closed blocks on their way from the estimate to the replicates.
 template <typename T>
 struct OjaSlots {
-  T* rows;              // (slots, m8, stride), m8 = block rounded up to 8; zeros after the last row
-  T* gram;              // (slots, m8, m8) products of rows j < l at [j][l]
+  T* rows;              // (slots, m8, stride), m8 = slot rows; zeros after the last row
+  T* gram;              // (slots, m8, m8) products of rows j <= l at [j][l]
   double* steps;        // (slots, m8)
   std::int64_t* sizes;  // (slots, 2): rows in the block, row number of the first (from 1)
   std::int64_t slots;
@@ -130,7 +140,7 @@ template <typename T>
 void oja_orthonormalise(const OjaShape&, T* replicates, std::int64_t groups, int n_threads);
 
 // Weights of replicates first..first+n_replicates-1 for rows row..row+n-1 (from 1): (n_replicates,
-// n).
+// n); 1 + g where they are paired.
 void oja_multipliers(const OjaWeights&, std::int64_t first, std::int64_t n_replicates,
                      std::int64_t row, std::int64_t n, double* out);
 

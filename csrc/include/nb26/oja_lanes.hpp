@@ -129,11 +129,47 @@ NB26_HD void oja_triangle(T* __restrict p, const T* __restrict gram, std::int64_
   }
 }
 
-// The first `used` rows of P of one component become C: p, weights (m8, L), gram (m8, m8).
-template <int Isa, typename T, int L>
+// The same for paired weights (see oja.hpp): next[j] weighs what row j + 1 gives to row j. before:
+// what row `q` gave to the row above it; `above` its product with that row.
+template <int Isa, typename T, int L, int R>
+NB26_HD void oja_paired_triangle(T* __restrict p, const T* __restrict gram, std::int64_t m8,
+                                 T above, const T* __restrict weights, const T* __restrict next,
+                                 T* __restrict before) {
+  constexpr bool kFused = kOjaFused<Isa>;
+  T change[R][L], held[L];
+  for (int lane = 0; lane < L; ++lane) held[lane] = before[lane];
+  NB26_UNROLL
+  for (int s = 0; s < R; ++s) {
+    T sum[L];
+    for (int lane = 0; lane < L; ++lane) sum[lane] = p[s * L + lane];
+    NB26_UNROLL
+    for (int r = 0; r < s; ++r) {
+      const T g = gram[r * m8 + s];
+      for (int lane = 0; lane < L; ++lane) {
+        sum[lane] = madd<kFused>(g, change[r][lane], sum[lane]);
+      }
+    }
+    const T apart = s > 0 ? -gram[(s - 1) * m8 + s] : -above, own = gram[s * m8 + s];
+    for (int lane = 0; lane < L; ++lane) {
+      const T value = weights[s * L + lane] * madd<kFused>(apart, held[lane], sum[lane]);
+      held[lane] = next[s * L + lane] * madd<kFused>(own, value, sum[lane]);
+      change[s][lane] = value + held[lane];
+    }
+  }
+  NB26_UNROLL
+  for (int s = 0; s < R; ++s) {
+    for (int lane = 0; lane < L; ++lane) p[s * L + lane] = change[s][lane];
+  }
+  for (int lane = 0; lane < L; ++lane) before[lane] = held[lane];
+}
+
+// The first `used` rows of P of one component become C: p, weights (m8, L), gram (m8, m8). Paired
+// weights come in two such arrays, one after the other.
+template <int Isa, typename T, int L, bool Paired>
 NB26_HD void oja_recursion_body(T* __restrict p, const T* __restrict gram, std::int64_t m8,
                                 std::int64_t used, const T* __restrict weights) {
   constexpr int R = Isa == 2 ? 8 : Isa == 1 ? 4 : 1;
+  T before[L] = {};
   for (std::int64_t q = 0; q < used; q += R) {
     T sum[R][L];
     NB26_UNROLL
@@ -155,7 +191,13 @@ NB26_HD void oja_recursion_body(T* __restrict p, const T* __restrict gram, std::
     for (int r = 0; r < R; ++r) {
       for (int lane = 0; lane < L; ++lane) p[(q + r) * L + lane] = sum[r][lane];
     }
-    oja_triangle<Isa, T, L, R>(p + q * L, gram + q * m8 + q, m8, weights + q * L);
+    if constexpr (Paired) {
+      const T above = q > 0 ? gram[(q - 1) * m8 + q] : T(0);
+      oja_paired_triangle<Isa, T, L, R>(p + q * L, gram + q * m8 + q, m8, above, weights + q * L,
+                                        weights + (m8 + q) * L, before);
+    } else {
+      oja_triangle<Isa, T, L, R>(p + q * L, gram + q * m8 + q, m8, weights + q * L);
+    }
   }
 }
 
@@ -265,6 +307,26 @@ NB26_HD void oja_weights_body(const OjaWeights& how, std::int64_t first, std::in
   for (std::int64_t i = m * L; i < m8 * L; ++i) out[i] = T(0);
 }
 
+// The same for paired weights: steps times 1 + g, then what row j + 1 gives to row j at [m8 + j].
+template <typename T, int L>
+NB26_HD void oja_paired_weights_body(const OjaWeights& how, std::int64_t first,
+                                     std::int64_t first_row, const double* steps, std::int64_t m,
+                                     std::int64_t m8, T* out) {
+  const PhiloxKey key = philox_key(how.seed, kOjaSalt);
+  for (std::int64_t i = 0; i < 2 * m8 * L; ++i) out[i] = T(0);
+  for (int lane = 0; lane < L; ++lane) out[lane] = static_cast<T>(steps[0]);
+  for (std::int64_t j = 1; j < m; ++j) {
+    const std::uint64_t index = oja_weight_index(how, first_row + j);
+    for (int lane = 0; lane < L; ++lane) {
+      const auto replicate = static_cast<std::uint64_t>(first + lane);
+      const OjaPair pair =
+          oja_pair(steps[j], oja_weight<OjaMultiplier::kPaired>(index, replicate, key));
+      out[j * L + lane] = static_cast<T>(pair.own);
+      out[(m8 + j - 1) * L + lane] = static_cast<T>(pair.next);
+    }
+  }
+}
+
 // Weights of a group for one block, see oja_weights_body.
 template <typename T>
 using OjaDraw = void (*)(const OjaWeights&, std::int64_t, std::int64_t, const double*, std::int64_t,
@@ -277,6 +339,7 @@ struct OjaPieces {
   std::int64_t widest;                   // components of the widest strip, at most 3
   void (*strip[3])(const OjaStrip<T>&);  // of 1, 2, 3 components
   void (*recursion)(T*, const T*, std::int64_t, std::int64_t, const T*);
+  void (*paired)(T*, const T*, std::int64_t, std::int64_t, const T*);
   void (*dots[kOjaDotRows])(const T*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                             double*);  // of 1, 2, 3, 4, 5 components
   void (*factor)(double*, std::int64_t, double*);
@@ -287,7 +350,7 @@ struct OjaPieces {
 template <typename T>
 struct OjaLaneScratch {
   T* projections;    // (k, m8, L)
-  T* weights;        // (m8, L)
+  T* weights;        // (m8, L), or twice that
   double* factor;    // (k (k + 1) / 2, L)
   T* solve;          // the same in the number type
   double* finished;  // (L)
@@ -383,7 +446,7 @@ void oja_lanes_orthonormalise(const OjaPieces<T>& run, T* w, std::int64_t d8, st
 template <typename T>
 void oja_lanes_block(const OjaPieces<T>& run, T* w, std::int64_t d8, std::int64_t k,
                      std::int64_t stride, std::int64_t m, std::int64_t m8, const T* rows,
-                     const T* gram, const OjaLaneScratch<T>& scratch) {
+                     const T* gram, const OjaLaneScratch<T>& scratch, bool paired) {
   // columns at a time, so that this part of w stays in the second-level cache
   const std::int64_t columns = k < 64 ? 4096 / k / 8 * 8 : 64;
   const std::int64_t used = (m + 7) / 8 * 8, lanes = run.lanes;
@@ -399,7 +462,7 @@ void oja_lanes_block(const OjaPieces<T>& run, T* w, std::int64_t d8, std::int64_
                    k);
   }
   for (std::int64_t i = 0; i < k; ++i) {
-    run.recursion(p + i * m8 * lanes, gram, m8, used, scratch.weights);
+    (paired ? run.paired : run.recursion)(p + i * m8 * lanes, gram, m8, used, scratch.weights);
   }
   oja_product<T>(run, {rows, 1, stride, p, lanes, m8 * lanes, m, w, k * lanes, lanes, d8}, k);
   oja_lanes_orthonormalise<T>(run, w, d8, k, scratch);

@@ -106,16 +106,20 @@ NB26_HD bool oja_holds(double value) {
 template <typename T>
 inline constexpr double kOjaMostGrowth = sizeof(T) == 4 ? 1e32 : 1e148;
 
-// gram[j][l] for j < l of the m rows; zeros in the rest of the rows and columns that are looked at,
-// m rounded up to 8.
+// With paired weights a block can be stretched twice: by its last row, and by the row before it.
+template <typename T>
+inline constexpr double kOjaMostPairedGrowth = sizeof(T) == 4 ? 1e16 : 1e74;
+
+// gram[j][l] for j <= l of the m rows; zeros in the rest of the rows and columns that are looked
+// at, m rounded up to 8.
 template <int Isa, typename T>
 NB26_HD void oja_gram_body(const T* rows, std::int64_t stride, std::int64_t padded, std::int64_t m,
                            std::int64_t m8, T* gram) {
   const std::int64_t used = (m + 7) / 8 * 8;
   for (std::int64_t j = 0; j < used; ++j) std::fill(gram + j * m8, gram + j * m8 + used, T(0));
-  for (std::int64_t j = 0; j + 1 < m; ++j) {
-    oja_all_dots<kOjaFused<Isa>, T>(rows + j * stride, rows + (j + 1) * stride, stride, padded,
-                                    m - 1 - j, gram + j * m8 + j + 1);
+  for (std::int64_t j = 0; j < m; ++j) {
+    oja_all_dots<kOjaFused<Isa>, T>(rows + j * stride, rows + j * stride, stride, padded, m - j,
+                                    gram + j * m8 + j);
   }
 }
 
@@ -158,7 +162,11 @@ void oja_close_block(const OjaPieces<T>& run,
                                       std::int64_t, T*),
                      const OjaShape& shape, const OjaState<T>& state, const OjaSlots<T>& slots,
                      std::int64_t slot, T* columns, const OjaLaneScratch<T>& scratch) {
-  const std::int64_t m = state.counts[kRowsOpen], m8 = (shape.block + 7) / 8 * 8;
+  const std::int64_t open = state.counts[kRowsOpen], m8 = oja_slot_rows(shape);
+  const std::int64_t absorbed = state.counts[kRowsSeen] - open;
+  // the row before the block, unless that row was in the pilot
+  const std::int64_t before = shape.paired && absorbed > state.counts[kPilotRows] ? 1 : 0;
+  const std::int64_t m = open + before;
   const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8, k0 = shape.tracked;
   const std::int64_t stride = shape.stride, used = (m + 7) / 8 * 8;
   const std::int64_t padded = (d + kOjaLanes<T> - 1) / kOjaLanes<T> * kOjaLanes<T>;
@@ -166,15 +174,19 @@ void oja_close_block(const OjaPieces<T>& run,
   T* gram = slots.gram + slot * m8 * m8;
   double* steps = slots.steps + slot * m8;
 
-  std::copy(state.open_rows, state.open_rows + m * stride, rows);
+  T* kept = state.open_rows + shape.block * stride;
+  if (before) std::copy(kept, kept + stride, rows);
+  std::copy(state.open_rows, state.open_rows + open * stride, rows + before * stride);
+  if (shape.paired) std::copy(rows + (m - 1) * stride, rows + m * stride, kept);
   std::fill(rows + m * stride, rows + used * stride, T(0));
   products(rows, stride, padded, m, m8, gram);
-  oja_open_steps<T>(m, m8, state.open_steps, steps, scratch.weights);
+  if (before) steps[0] = 0.0, scratch.weights[0] = T(0);
+  oja_open_steps<T>(open, m8 - before, state.open_steps, steps + before, scratch.weights + before);
   slots.sizes[2 * slot] = m;
-  slots.sizes[2 * slot + 1] = state.counts[kRowsSeen] - m + 1;
+  slots.sizes[2 * slot + 1] = absorbed + 1 - before;
 
   oja_as_columns<T>(shape, state.directions, columns);
-  oja_lanes_block<T>(run, columns, d8, k0, stride, m, m8, rows, gram, scratch);
+  oja_lanes_block<T>(run, columns, d8, k0, stride, m, m8, rows, gram, scratch, false);
   oja_from_columns<T>(shape, columns, state.directions);
   state.counts[kRowsOpen] = 0;
   state.sums[kGrowth] = 0.0;
@@ -272,11 +284,11 @@ struct OjaPause {
 // The step of row t, or why the row cannot be taken.
 template <typename T>
 NB26_HD OjaStop oja_row_step(const OjaState<T>& state, double t, double square, const double* given,
-                             double* step) {
+                             double* step, double most = kOjaMostGrowth<T>) {
   if (!oja_holds<T>(square)) return OjaStop::kTooLarge;
   *step = given ? *given : state.sums[kStepScale] / (state.sums[kStepOffset] + t);
   if (!oja_holds<T>(*step) || !(static_cast<T>(*step) > T(0))) return OjaStop::kBadStep;
-  return *step * square <= kOjaMostGrowth<T> ? OjaStop::kEnd : OjaStop::kTooFar;
+  return *step * square <= most ? OjaStop::kEnd : OjaStop::kTooFar;
 }
 
 // Counts a row into the open block; whether the block is now due.
@@ -299,7 +311,9 @@ NB26_HD OjaPause oja_rows_body(const OjaShape& shape, const OjaRule& rule, const
     const double scale = std::sqrt((t - 1.0) / t);
     const double square = oja_next_square(x + i * d, state.mean, d, scale, rule.center);
     double step = 0.0;
-    const OjaStop stop = oja_row_step<T>(state, t, square, steps ? steps + i : nullptr, &step);
+    const double most = shape.paired ? kOjaMostPairedGrowth<T> : kOjaMostGrowth<T>;
+    const double* given = steps ? steps + i : nullptr;
+    const OjaStop stop = oja_row_step<T>(state, t, square, given, &step, most);
     if (stop != OjaStop::kEnd) return {i, stop, false};
     T* y = state.open_rows + state.counts[kRowsOpen] * shape.stride;
     oja_center_row(x + i * d, state.mean, d, scale, 1.0 / t, rule.center, y);

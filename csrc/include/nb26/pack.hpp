@@ -51,6 +51,7 @@ struct Pack {
   NB26_PACK_FUNCTION(log)
   NB26_PACK_FUNCTION(log1p)
   NB26_PACK_FUNCTION(sigmoid)
+  NB26_PACK_FUNCTION(cos)
 };
 
 #undef NB26_PACK_OPERATOR
