@@ -172,3 +172,26 @@ def test_blocks_that_are_no_blocks(size: tuple[int, int]) -> None:
         core().oja_replicates(SIZES, WEIGHTS, tuple(call.slots), 2, call.replicates, 0, 1)
     with pytest.raises(ValueError, match="blocks must lie in the slots"):
         core().oja_replicates(SIZES, WEIGHTS, tuple(call.slots), 3, call.replicates, 0, 1)
+
+
+def test_paired_weights_and_sizes_that_do_not_say_so() -> None:
+    call = Call()
+    call.sizes = (*SIZES, True)
+    with pytest.raises(ValueError, match="paired weights need sizes that say so"):
+        call()
+    with pytest.raises(ValueError, match=r"open_rows must have shape \(24, 8\)"):
+        core().oja_center(call.sizes, RULE, tuple(call.state), call.x, call.x.copy())
+    slots = tuple(call.slots)
+    for sizes, weights in ((SIZES, (7, 2, 1)), ((*SIZES, False), (7, 2, 1))):
+        with pytest.raises(ValueError, match="paired weights need sizes that say so"):
+            core().oja_replicates(sizes, weights, slots, 0, call.replicates, 0, 1)
+    paired = (np.zeros((1, 24, 8)), np.zeros((1, 24, 24)), np.zeros((1, 24)), np.ones((1, 2), int))
+    with pytest.raises(ValueError, match="paired weights need sizes that say so"):
+        core().oja_replicates((*SIZES, True), WEIGHTS, paired, 0, call.replicates, 0, 1)
+    paired[3][0] = 17, 1  # sixteen rows and the one before them
+    core().oja_replicates((*SIZES, True), (7, 2, 1), paired, 1, call.replicates, 0, 1)
+    paired[3][0, 0] = 18
+    with pytest.raises(ValueError, match="sizes of a slot must be rows in the block"):
+        core().oja_replicates((*SIZES, True), (7, 2, 1), paired, 1, call.replicates, 0, 1)
+    with pytest.raises(ValueError, match="no use for weights below zero"):
+        core().oja_pilot_vectors((7, 2, 1), np.eye(3), 1, 0, 1, 1)

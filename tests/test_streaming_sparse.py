@@ -395,3 +395,11 @@ print((peak() - before) / (8 * (3 + 1 + 2) * d))
     # the iterates and two sums of all rows are kept; the open rows are applied to a copy
     print("peak over what is kept:", done.stdout)
     assert float(done.stdout) < 5
+
+
+def test_paired_weights_take_dense_rows_only() -> None:
+    x = sparse.csr_array(np.eye(30))
+    with pytest.raises(ValueError, match="multiplier='paired' takes dense rows only"):
+        OjaPCA(2, multiplier="paired").fit(x)
+    with pytest.raises(ValueError, match="multiplier='paired' takes dense rows only"):
+        OjaPCA(2, multiplier="paired").partial_fit(x)

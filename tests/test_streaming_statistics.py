@@ -268,3 +268,25 @@ def test_the_warning_names_a_block_that_works(rho: float) -> None:
     assert 0.9 * 5 / (1 - rho) <= block <= 8000 / 200
     wide = OjaPCA(2, n_bootstrap=99, multiplier_block=block, random_state=0).fit(x)
     assert wide.error_quantile() > 1.3 * narrow
+
+
+@pytest.mark.slow
+def test_paired_weights_are_conservative() -> None:
+    """One constant step and a random start: errors of the replicates come out a sixth too large."""
+    own, boot, covered = [], [], 0
+    for run in range(100):
+        x = gaussian(np.random.default_rng(run), 2000, 50, (10, 6))
+        est = OjaPCA(
+            2,
+            n_bootstrap=99,
+            learning_rate="theory",
+            gap=5,
+            init="random",
+            multiplier="paired",
+            random_state=run,
+        ).fit(x)
+        own.append(error(est.components_))
+        boot.append(est.bootstrap_errors().mean())
+        covered += own[-1] <= est.error_quantile(0.9)
+    assert np.mean(boot) / np.mean(own) == pytest.approx(1.17, abs=0.12)
+    assert covered >= 96
