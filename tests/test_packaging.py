@@ -31,6 +31,7 @@ LITTER = [
     "data/.A2929.nwb.host.1.ab.part",
     "nb26stats/_core.cpython.so",
     "nb26stats/__pycache__/_check.cpython.pyc",
+    "notebooks/.ipynb_checkpoints/01_streaming-checkpoint.ipynb",
     "tests/.hypothesis/examples/ab",
     "tests/.pytest_cache/README.md",
     "tests/test_house.py.orig",
