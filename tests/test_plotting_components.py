@@ -378,6 +378,16 @@ def test_plot_refuses_what_a_kind_has_no_use_for() -> None:
         pca.plot(level=1.0)
 
 
+def test_an_area_keeps_its_colour_when_drawn_alone() -> None:
+    pca = fit()
+    d = pca.n_features_in_
+    groups = ["CA1"] * d
+    both = ["ADN", "CA1"]
+    axes = np.atleast_1d(pca.plot(groups=groups, file_areas=both))
+    held = {container[0].get_color() for ax in axes for container in ax.containers}
+    assert held == {plotting.area_colors(both)["CA1"]} != {plotting.area_colors(groups)["CA1"]}
+
+
 def test_plot_needs_rows() -> None:
     from sklearn.exceptions import NotFittedError
 

@@ -160,6 +160,8 @@ def test_autocorrelated_rows() -> None:
     block = recommended_block(r[j], 6000)
     text = f"rows look autocorrelated (component {j}, r={r[j]:.2f}); set multiplier_block, about"
     assert f"{text} {block} here" in sentences(est)
+    assert est.recommended_block_ == block
+    assert fitted().recommended_block_ == 1
     # with fewer rows than 200 blocks it says how many there should be
     short = fitted(2, autoregressive(2000, 10, 0.8, 0), n_bootstrap=99, pilot_size=200)
     block = recommended_block(np.max(short.autocorrelation_), 2000)
@@ -167,6 +169,19 @@ def test_autocorrelated_rows() -> None:
     assert said.endswith(
         f"about {block} here, though 2000 rows are few for that: it wants {200 * block}"
     )
+
+
+def test_diagnostics_are_what_the_warnings_say() -> None:
+    est = fitted(3, data(300) * [1, 1.5, 1, 1, 1, 1], n_bootstrap=20)
+    for align in ("sign", "procrustes"):
+        told = est.diagnostics(align)
+        assert any(s.startswith("few replicates") for s in told)
+        assert told == sentences(est, align)
+    assert fitted().diagnostics() == []
+    with pytest.raises(ValueError, match="align='other'"):
+        est.diagnostics("other")
+    with pytest.raises(ValueError, match="set n_bootstrap"):
+        fitted(n_bootstrap=0).diagnostics()
 
 
 def test_correlation_within_its_own_noise_is_none() -> None:

@@ -52,6 +52,18 @@ def recommended_block(correlation: float, n: int) -> int:
     return max(least, min(good, n // BLOCKS))
 
 
+def correlation_of(est: OjaPCA, state: State) -> tuple[int, float] | None:
+    """Return the component with the largest correlation of its noise, and that, if it is real."""
+    r = est.autocorrelation_
+    if np.isnan(r).all():
+        return None
+    # within blocks only a positive correlation makes them too short
+    j = int(np.nanargmax(np.abs(r) if state.settings.multiplier_block == 1 else r))
+    after = max(state.n_seen - int(state.counts[PILOT]), 1)
+    size = float(r[j])
+    return None if abs(size) <= max(CORRELATED, 4.0 / math.sqrt(after)) else (j, size)
+
+
 def findings(
     est: OjaPCA, state: State, errors: NDArray[np.float64], *, sign_aligned: bool
 ) -> list[str]:
@@ -121,14 +133,10 @@ def _correlation(est: OjaPCA, state: State) -> list[str]:
             f"few blocks: {n} rows make {n // block} of multiplier_block={block}; intervals want "
             f"{FEWEST_BLOCKS} at the least, better {BLOCKS}"
         )
-    r = est.autocorrelation_
-    if np.isnan(r).all():
+    noticed = correlation_of(est, state)
+    if noticed is None:
         return found
-    j = int(np.nanargmax(np.abs(r) if block == 1 else r))
-    size = float(r[j])
-    after = n - int(state.counts[PILOT])
-    if abs(size) <= max(CORRELATED, 4.0 / math.sqrt(after)):
-        return found
+    j, size = noticed
     better = recommended_block(size, n)
     which = f"(component {j}, r={size:.2f})"
     if block == 1:

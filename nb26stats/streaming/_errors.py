@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nb26stats._check import as_choice
+
 from ._diagnostics import findings, warn
 from ._inference import F64, intervals, order_statistic, subspace_errors
 from ._regions import RowRegions, make_regions
@@ -231,6 +233,31 @@ class OjaErrors:
         test = make_test(V, metric, components, replicates, s.dtype, self._names())
         self._warn(components, replicates, sign_aligned=False)
         return test
+
+    def diagnostics(self: Any, align: str = "sign") -> list[str]:
+        """Return the reasons to doubt what the replicates say, one sentence each.
+
+        They are what the other methods warn of; ``summary`` prints them.
+
+        Parameters
+        ----------
+        align : {"sign", "procrustes"}
+            As in ``component_intervals``: ties among the components matter with ``"sign"`` only.
+
+        Returns
+        -------
+        list of str
+            Empty when there is none.
+
+        Raises
+        ------
+        ValueError
+            Without replicates, or before the rows go beyond the pilot.
+        """
+        align = as_choice(align, "align", ("sign", "procrustes"))
+        components, replicates = self._replicates()
+        errors = subspace_errors(components, replicates, "sin2_fro")
+        return findings(self, self._state, errors, sign_aligned=align == "sign")
 
     def _warn(self: Any, components: F64, replicates: F64, *, sign_aligned: bool) -> None:
         errors = subspace_errors(components, replicates, "sin2_fro")

@@ -215,6 +215,15 @@ class OjaFields:
         np.divide(product, square, out=out, where=square > 0)
         return out
 
+    @property
+    def recommended_block_(self: Any) -> int:
+        """Multiplier block for the correlation seen so far, at the least; 1 where there is none."""
+        from ._diagnostics import correlation_of, recommended_block
+
+        state = self._read()
+        noticed = correlation_of(self, state)
+        return 1 if noticed is None else recommended_block(noticed[1], state.n_seen)
+
     def _replicates(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return components and replicates as of now, in float64, signs matched."""
         state = self._read()

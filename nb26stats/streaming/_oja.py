@@ -125,6 +125,8 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         Gap in use, next step, and what is left of the start (below 0.01 for trustworthy intervals).
     autocorrelation_ : ndarray of shape (k,)
         Lag-1 correlation of the noise behind each component's error; near 0 for independent rows.
+    recommended_block_ : int
+        ``multiplier_block`` that this correlation asks for at the least, 1 where there is none.
     n_samples_seen_, n_rows_skipped_, n_features_in_, n_components_, pilot_size_, seed_ : int
         Counts and the key of the weights.
     feature_names_in_ : ndarray of shape (d,)

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 KINDS = ("loadings", "error", "scree")
 TAKES = {
-    "loadings": ("level", "align", "method", "components", "names", "groups", "feature"),
+    "loadings": (
+        *("level", "align", "method", "components"),
+        *("names", "groups", "file_areas", "feature"),
+    ),
     "error": ("level",),
     "scree": (),
 }
@@ -33,6 +36,7 @@ class OjaPlots:
         components: Sequence[int] | int | None = None,
         names: Sequence[Any] | None = None,
         groups: Sequence[str] | None = None,
+        file_areas: Sequence[str] | None = None,
         feature: str | None = None,
         **style: Any,
     ) -> Axes | NDArray[Any]:
@@ -54,6 +58,8 @@ class OjaPlots:
             Which components, counted from 0; all by default.
         names, groups : sequence, optional
             Name and group of each feature; names default to those of the columns.
+        file_areas : sequence of str, optional
+            All areas of the file, so that an area keeps the colour it has in other figures.
         feature : str, optional
             What a feature is, for the label of the axis, such as ``"unit"``.
         **style
@@ -90,6 +96,7 @@ class OjaPlots:
             "components": components,
             "names": names,
             "groups": groups,
+            "file_areas": file_areas,
             "feature": feature,
         }
         given = {name: value for name, value in options.items() if value is not None}
