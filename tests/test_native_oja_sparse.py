@@ -29,7 +29,7 @@ class Call:
             np.zeros(5),
             np.zeros(5),
             np.zeros(3),
-            np.zeros(5),
+            np.zeros(6),
         ]
         self.state[4][5:8] = 5.0, 0.3, 20.0
         rng = np.random.default_rng(0)

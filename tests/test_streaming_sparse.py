@@ -77,6 +77,11 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "start without a spare row": {"init": np.eye(23)[:2], "gap": 4.0},
     "shared weights": {"multiplier_block": 5},
     "exponential weights": {"multiplier": "exponential", "block_size": 7},
+    "paired weights": {"multiplier": "paired"},
+    "paired weights, small blocks": {"multiplier": "paired", "block_size": 3},
+    "paired weights, blocks of one row": {"multiplier": "paired", "block_size": 1},
+    "paired weights, random start": {"multiplier": "paired", "init": "random", "gap": 4.0},
+    "paired weights, blocks that close early": {"multiplier": "paired", "growth_limit": 0.05},
     "blocks that close early": {"growth_limit": 0.05},
     "blocks of one row": {"block_size": 1},
 }
@@ -94,13 +99,15 @@ def test_v19_as_dense_rows(how: str, center: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("multiplier", ["double", "paired"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("center", [True, False])
-def test_v2_chunks(center: bool, dtype: Any) -> None:
+def test_v2_chunks(center: bool, dtype: Any, multiplier: str) -> None:
     x = sparse.csr_array(data().astype(dtype))
-    whole = estimator(center=center).fit(x)
+    kw = {"center": center, "multiplier": multiplier, "block_size": 16}
+    whole = estimator(**kw).fit(x)
     for size in (1, 7, 30, 90):
-        assert_same(chunked(estimator(center=center), x, size), whole)
+        assert_same(chunked(estimator(**kw), x, size), whole)
 
 
 def reference(x: np.ndarray, **kw: Any) -> Reference:
@@ -116,6 +123,7 @@ def reference(x: np.ndarray, **kw: Any) -> Reference:
         ({"center": False}, {"center": False}),
         ({"multiplier_block": 4, "pilot_size": 80}, {"multiplier_block": 4, "pilot_size": 80}),
         ({"multiplier": "exponential"}, {"kind": "exponential"}),
+        ({"multiplier": "paired"}, {"kind": "paired"}),
         (
             {"learning_rate": "decay", "eta0": 0.3, "beta": 20},
             {"schedule": "decay", "eta0": 0.3, "beta": 20},
@@ -231,16 +239,22 @@ def test_joblib_with_arrays_that_it_maps() -> None:
     assert_same(estimator(n_bootstrap=9, n_jobs=2).fit(x), one)
 
 
+@pytest.mark.parametrize("multiplier", ["double", "paired"])
 @pytest.mark.parametrize("at", [1, 20, 50, 51, 75, 114, 190])
-def test_v2_pickle_in_the_middle(at: int) -> None:
+def test_v2_pickle_in_the_middle(at: int, multiplier: str) -> None:
     x = sparse.csr_array(data())
-    est = estimator().partial_fit(x[:at])
+    est = estimator(multiplier=multiplier).partial_fit(x[:at])
     again = pickle.loads(pickle.dumps(est)).partial_fit(x[at:])
-    assert_same(again, estimator().fit(x))
+    assert_same(again, estimator(multiplier=multiplier).fit(x))
 
 
 @pytest.mark.parametrize(
-    "kw", [{}, {"missing": "drop", "n_bootstrap": 0}, {"init": "random", "gap": 4.0}]
+    "kw",
+    [
+        {},
+        {"missing": "drop", "n_bootstrap": 0},
+        {"init": "random", "gap": 4.0, "multiplier": "paired"},
+    ],
 )
 @pytest.mark.parametrize("at", [1, 20, 50, 51, 75, 114, 190])
 def test_v2_plain_state(at: int, kw: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ class SparseCall {
 
  private:
   static OjaSparseState<T> members(const OjaShape& shape, const py::tuple& arrays) {
-    const std::int64_t m8 = oja_rounded(shape.block), d = shape.columns, k0 = shape.tracked;
+    const std::int64_t m8 = oja_slot_rows(shape), d = shape.columns, k0 = shape.tracked;
     return {{oja_member<T>(arrays, 0, "directions", {k0, shape.stride}), nullptr, nullptr,
              oja_member<double>(arrays, 1, "open_steps", {m8}), nullptr,
              oja_member<double>(arrays, 2, "tracked", {kOjaTracks, k0}),
@@ -64,7 +64,7 @@ class SparseCall {
 // (mean, gram, steps, sizes)
 template <typename T>
 OjaSparseSlots<T> sparse_slots(const OjaShape& shape, const py::tuple& arrays) {
-  const std::int64_t m8 = oja_rounded(shape.block);
+  const std::int64_t m8 = oja_slot_rows(shape);
   const auto sizes = given_array(arrays[3], "sizes");
   const std::int64_t slots = sizes.ndim() > 0 ? sizes.shape(0) : 0;
   if (slots < 1) throw py::value_error("there must be at least one slot");
@@ -164,12 +164,6 @@ void replicates(const OjaShape& shape, const OjaRule& rule, const OjaWeights& we
                            first, n_threads);
 }
 
-OjaSizes sparse_sizes(const py::tuple& t) {
-  const OjaSizes sizes = oja_sizes(t);
-  if (sizes.shape.paired) throw py::value_error("paired weights take dense rows only");
-  return sizes;
-}
-
 }  // namespace
 
 void register_oja_sparse(py::module_& m) {
@@ -178,7 +172,7 @@ void register_oja_sparse(py::module_& m) {
       "oja_sparse_pilot",
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& state,
          const py::tuple& rows) {
-        const auto [shape, narrow] = sparse_sizes(sizes);
+        const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? pilot<float> : pilot<double>;
         return call(shape, oja_rule(rule), state, rows);
       },
@@ -187,7 +181,7 @@ void register_oja_sparse(py::module_& m) {
   m.def(
       "oja_sparse_settle",
       [](const py::tuple& sizes, const py::tuple& state) {
-        const auto [shape, narrow] = sparse_sizes(sizes);
+        const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? settle<float> : settle<double>;
         call(shape, state);
       },
@@ -198,7 +192,7 @@ void register_oja_sparse(py::module_& m) {
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& state, const py::tuple& x,
          const py::object& steps, const py::tuple& slots, const py::object& replicates,
          const py::tuple& weights, std::int64_t first, int n_threads) {
-        const auto [shape, narrow] = sparse_sizes(sizes);
+        const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? rows<float> : rows<double>;
         return call(shape, oja_rule(rule), state, x, steps, slots, replicates,
                     oja_weights(shape, weights), first, n_threads);
@@ -211,7 +205,7 @@ void register_oja_sparse(py::module_& m) {
       "oja_sparse_close",
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& state,
          const py::tuple& rows, const py::tuple& slots) {
-        const auto [shape, narrow] = sparse_sizes(sizes);
+        const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? close<float> : close<double>;
         return call(shape, oja_rule(rule), state, rows, slots);
       },
@@ -222,7 +216,7 @@ void register_oja_sparse(py::module_& m) {
       [](const py::tuple& sizes, const py::tuple& rule, const py::tuple& weights,
          const py::tuple& rows, const py::tuple& slots, std::int64_t blocks,
          const py::object& array, std::int64_t first, int n_threads) {
-        const auto [shape, narrow] = sparse_sizes(sizes);
+        const auto [shape, narrow] = oja_sizes(sizes);
         const auto call = narrow ? replicates<float> : replicates<double>;
         call(shape, oja_rule(rule), oja_weights(shape, weights), rows, slots, blocks, array, first,
              n_threads);

@@ -71,7 +71,7 @@ class SparseCloser {
       : shape_(shape), center_(center), state_(state), rows_(rows), slots_(slots) {}
   void close(std::int64_t begin, std::int64_t slot) {
     if (!columns_) {
-      const std::int64_t block = shape_.block;
+      const std::int64_t block = oja_slot_rows(shape_);
       columns_.emplace(rounded(shape_.columns) * shape_.tracked);
       lanes_.emplace(shape_.tracked, block, 1);
       loose_.emplace((block + 1) * shape_.tracked);
@@ -80,7 +80,8 @@ class SparseCloser {
       dots_.resize(static_cast<std::size_t>(block));
     }
     const std::int64_t m = state_.own.counts[kRowsOpen];
-    const auto entries = static_cast<std::size_t>(rows_.starts[begin + m] - rows_.starts[begin]);
+    const std::int64_t first = rows_.starts[begin > 0 ? begin - 1 : 0];
+    const auto entries = static_cast<std::size_t>(rows_.starts[begin + m] - first);
     if (values_.size() < entries) {
       held_.resize(entries);
       rows_of_.resize(entries);
@@ -117,6 +118,7 @@ OjaProgress oja_sparse_pilot(const OjaShape&, const OjaRule& rule, const OjaSpar
 template <typename T>
 void oja_sparse_settle(const OjaShape& shape, const OjaSparseState<T>& state) {
   std::copy(state.total, state.total + shape.columns, state.base);
+  state.moments[kHasRowBefore] = 0.0;
   oja_sparse_settle_body<T>(shape, state);
 }
 
@@ -161,8 +163,8 @@ void oja_sparse_replicates(const OjaShape& shape, bool center, const OjaWeights&
   const OjaPieces<T>& run = oja_pieces<T>(true);
   const OjaSparsePieces<T>& sparse = sparse_table<T>(true);
   const OjaDraw<T> draw = oja_draw<T>(weights.kind);
-  const std::int64_t m8 = rounded(shape.block), d8 = rounded(shape.columns), k = shape.components;
-  const std::int64_t loose = (shape.block + 1) * k * kOjaLanes<T>;
+  const std::int64_t m8 = oja_slot_rows(shape), d8 = rounded(shape.columns), k = shape.components;
+  const std::int64_t loose = (m8 + 1) * k * kOjaLanes<T>;
   const std::int64_t entries = rows.n ? rows.starts[rows.n] - rows.starts[0] : 0;
   const std::int64_t cost = (2 * entries + blocks * d8 * (k + 4)) * k * kOjaLanes<T>;
   over_groups<T>(shape, replicates, groups, cost, n_threads,
@@ -178,9 +180,9 @@ void oja_sparse_replicates(const OjaShape& shape, bool center, const OjaWeights&
                      const T* next = center && b + 1 < blocks ? mean + d8 : nullptr;
                      draw(weights, first + offset, sizes[1], slots.steps + b * m8, sizes[0], m8,
                           scratch.weights);
-                     oja_sparse_block<T>(run, sparse, w, shape, k,
-                                         {rows, sizes[2], sizes[0], sizes[1], mean}, next,
-                                         slots.gram + b * m8 * m8, scratch, own.data());
+                     oja_sparse_block<T>(
+                         run, sparse, w, shape, k, {rows, sizes[2], sizes[0], sizes[1], mean}, next,
+                         slots.gram + b * m8 * m8, scratch, own.data(), shape.paired);
                    }
                  });
 }

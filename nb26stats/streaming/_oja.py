@@ -89,8 +89,8 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         Weights of the replicates: 0 or 2 with equal chance, or exponential; both have mean 1 and
         variance 1. ``"paired"``: the row's weight is ``1 + g`` and that of the row before it loses
         ``g``, a normal number of variance 1/2, so that the scatter is resampled about itself; more
-        conservative, for dense rows and ``multiplier_block=1`` only. Its weights may be negative,
-        and the pilot takes those of ``"double"``.
+        conservative, for ``multiplier_block=1`` only. Its weights may be negative, and the pilot
+        takes those of ``"double"``.
     multiplier_block : int, default=1
         Consecutive rows that share a weight. Autocorrelated rows, such as bins of a recording, need
         at least five times their correlation time; otherwise intervals are too narrow, which a

@@ -147,10 +147,6 @@ def read_settings(
             f"multiplier_block={block} must be 1 with multiplier='paired', whose weights take from "
             "the row before; choose another multiplier for autocorrelated rows"
         )
-    if multiplier == "paired" and sparse:
-        raise ValueError(
-            "multiplier='paired' takes dense rows only; choose another multiplier for sparse rows"
-        )
     pilot_size = None
     if est.pilot_size is not None:
         pilot_size = as_int(est.pilot_size, "pilot_size", minimum=4 * (k + 1), maximum=MOST_PILOT)

@@ -55,29 +55,31 @@ template <typename T>
 struct Stream {
   OjaShape shape;
   nb26::OjaRule rule;
-  nb26::OjaWeights weights{99, OjaMultiplier::kDouble, 3};
+  nb26::OjaWeights weights;
   std::int64_t slots, groups;
   std::vector<T> directions, open_rows, last_row, slot_rows, gram, replicates, middle;
   std::vector<double> mean, open_steps, tracked, sums, slot_steps, total, base, projected, moments;
   std::vector<std::int64_t> counts, sizes;
 
-  Stream(std::int64_t d, std::int64_t k, std::int64_t block, std::int64_t n_slots, bool center)
-      : shape{d, k, k < d ? k + 1 : d, nb26::oja_stride<T>(d), block},
+  Stream(std::int64_t d, std::int64_t k, std::int64_t block, std::int64_t n_slots, bool center,
+         bool paired = false)
+      : shape{d, k, k < d ? k + 1 : d, nb26::oja_stride<T>(d), block, paired},
         rule{4.0, 1.5, 0.5, center, false, false},
+        weights{99, paired ? OjaMultiplier::kPaired : OjaMultiplier::kDouble, paired ? 1 : 3},
         slots(n_slots),
         groups(2),
         directions(size(shape.tracked * shape.stride)),
-        open_rows(size(up(block) * shape.stride)),
+        open_rows(size(nb26::oja_slot_rows(shape) * shape.stride)),
         last_row(size(shape.stride)),
-        slot_rows(size(slots * up(block) * shape.stride)),
-        gram(size(slots * up(block) * up(block))),
+        slot_rows(size(slots * nb26::oja_slot_rows(shape) * shape.stride)),
+        gram(size(slots * nb26::oja_slot_rows(shape) * nb26::oja_slot_rows(shape))),
         replicates(size(groups * up(d) * k * nb26::kOjaLanes<T>)),
         middle(size(slots * up(d))),
         mean(size(d)),
-        open_steps(size(up(block))),
+        open_steps(size(nb26::oja_slot_rows(shape))),
         tracked(size(nb26::kOjaTracks * shape.tracked)),
         sums(nb26::kOjaSums),
-        slot_steps(size(slots * up(block))),
+        slot_steps(size(slots * nb26::oja_slot_rows(shape))),
         total(size(d)),
         base(size(d)),
         projected(size(shape.tracked)),
@@ -151,15 +153,15 @@ double distance(const std::vector<V>& a, const std::vector<V>& b) {
 }
 
 template <typename T>
-void check_agreement(std::int64_t d, std::int64_t k, std::int64_t block, double share,
-                     bool center) {
+void check_agreement(std::int64_t d, std::int64_t k, std::int64_t block, double share, bool center,
+                     bool paired = false) {
   const std::int64_t n = 150;
   const double near = sizeof(T) == 8 ? 1e-12 : 1e-4;
   const Rows<T> x(n, d, share);
-  Stream<T> before(d, k, block, n, center);
+  Stream<T> before(d, k, block, n, center, paired);
   for (int isa = 0; isa <= nb26::isa_supported(); ++isa) {
     nb26::isa_force(isa);
-    Stream<T> dense(d, k, block, n, center), thin = dense;
+    Stream<T> dense(d, k, block, n, center, paired), thin = dense;
     dense.take_dense(x, 0, n);
     thin.take(x, 0, n, 1);
     CHECK(dense.counts == thin.counts);
@@ -177,12 +179,12 @@ void check_agreement(std::int64_t d, std::int64_t k, std::int64_t block, double 
 }
 
 template <typename T>
-void check_cuts_and_threads(bool center) {
+void check_cuts_and_threads(bool center, bool paired = false) {
   const Rows<T> x(200, 21, 0.3);
-  Stream<T> whole(21, 3, 16, 200, center);
+  Stream<T> whole(21, 3, 16, 200, center, paired);
   whole.take(x, 0, 200, 1);
   for (const std::int64_t step : {1, 7, 16, 33}) {
-    Stream<T> cut(21, 3, 16, 200, center);
+    Stream<T> cut(21, 3, 16, 200, center, paired);
 #ifndef __SANITIZE_THREAD__
     const int n_threads = 2;
 #else
@@ -236,7 +238,10 @@ int main() {
     check_agreement<double>(3, 3, 9, 1.0, center);
     check_agreement<double>(1, 1, 1, 1.0, center);
     check_agreement<float>(70, 7, 20, 0.2, center);
+    check_agreement<double>(40, 3, 16, 0.2, center, true);
+    check_agreement<float>(9, 2, 8, 0.5, center, true);
     check_cuts_and_threads<double>(center);
+    check_cuts_and_threads<double>(center, true);
     check_cuts_and_threads<float>(center);
   }
   check_sums();

@@ -123,12 +123,13 @@ NB26_HD void oja_gram_body(const T* rows, std::int64_t stride, std::int64_t padd
   }
 }
 
-// The steps of the m open rows into a slot, and as weights of the estimate; zeros after row m.
+// The steps of the m rows of a block into a slot, and as weights of the estimate; zeros for the row
+// before it, if it is there, and after row m.
 template <typename T>
-void oja_open_steps(std::int64_t m, std::int64_t m8, const double* open, double* steps,
-                    T* weights) {
+void oja_open_steps(std::int64_t before, std::int64_t m, std::int64_t m8, const double* open,
+                    double* steps, T* weights) {
   for (std::int64_t j = 0; j < m8; ++j) {
-    steps[j] = j < m ? open[j] : 0.0;
+    steps[j] = j >= before && j < m ? open[j - before] : 0.0;
     weights[j] = static_cast<T>(steps[j]);
   }
 }
@@ -180,8 +181,7 @@ void oja_close_block(const OjaPieces<T>& run,
   if (shape.paired) std::copy(rows + (m - 1) * stride, rows + m * stride, kept);
   std::fill(rows + m * stride, rows + used * stride, T(0));
   products(rows, stride, padded, m, m8, gram);
-  if (before) steps[0] = 0.0, scratch.weights[0] = T(0);
-  oja_open_steps<T>(open, m8 - before, state.open_steps, steps + before, scratch.weights + before);
+  oja_open_steps<T>(before, m, m8, state.open_steps, steps, scratch.weights);
   slots.sizes[2 * slot] = m;
   slots.sizes[2 * slot + 1] = absorbed + 1 - before;
 

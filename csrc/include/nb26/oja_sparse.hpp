@@ -175,13 +175,14 @@ void oja_sparse_finish(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse
 }
 
 // One block applied to the iterates w (d8, k, L). The weights lie in the scratch; loose is scratch
-// for (block + 1) k L numbers, of which the first k L are the product of the block's mean with W,
-// and on return that of `next`, the mean before the next block, if there is one.
+// for (slot rows + 1) k L numbers, of which the first k L are the product of the block's mean with
+// W, and on return that of `next`, the mean before the next block, if there is one.
 template <typename T>
 void oja_sparse_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse, T* w,
                       const OjaShape& shape, std::int64_t k, const OjaSparseBlock<T>& block,
-                      const T* next, const T* gram, const OjaLaneScratch<T>& scratch, T* loose) {
-  const std::int64_t m8 = (shape.block + 7) / 8 * 8, lanes = run.lanes, step = k * lanes;
+                      const T* next, const T* gram, const OjaLaneScratch<T>& scratch, T* loose,
+                      bool paired) {
+  const std::int64_t m8 = oja_slot_rows(shape), lanes = run.lanes, step = k * lanes;
   const std::int64_t m = block.m, used = (m + 7) / 8 * 8;
   const OjaSparseProduct<T> rows{block.rows.values, block.rows.columns,
                                  block.rows.starts + block.begin, m, step};
@@ -211,7 +212,7 @@ void oja_sparse_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse,
     }
   }
   for (std::int64_t j = 0; j < k; ++j) {
-    run.recursion(p + j * m8 * lanes, gram, m8, used, scratch.weights);
+    (paired ? run.paired : run.recursion)(p + j * m8 * lanes, gram, m8, used, scratch.weights);
   }
   // backwards through the same recursion: what each row and the mean contribute
   std::fill(middle, middle + step, T(0));
@@ -290,7 +291,7 @@ void oja_sparse_products(const OjaSparseRows<T>& rows, std::int64_t begin, std::
   for (std::int64_t at = first; at < end; ++at) scratch.places[rows.columns[at]] = -1;
 }
 
-// gram[j][l] = y_j' y_l for j < l, zeros in the rest of what is looked at. scratch.products holds
+// gram[j][l] = y_j' y_l for j <= l, zeros in the rest of what is looked at. scratch.products holds
 // x_l' x_j, scratch.dots the products of the rows with Xi at the start of the block.
 template <typename T>
 void oja_sparse_gram(std::int64_t m, std::int64_t m8, std::int64_t first_row, bool center,
@@ -305,6 +306,8 @@ void oja_sparse_gram(std::int64_t m, std::int64_t m8, std::int64_t first_row, bo
     const double part = t > 1.0 ? 1.0 / (t - 1.0) : 0.0;
     double forward = dots[j];  // x_j' Xi_l
     double across = square;    // Xi_j' Xi_l
+    const double length = products[j * m + j] - 2.0 * (dots[j] * part) + square * part * part;
+    gram[j * m8 + j] = static_cast<T>(center ? (t - 1.0) / t * length : products[j * m + j]);
     for (std::int64_t l = j + 1; l < m; ++l) {
       if (!center) {
         gram[j * m8 + l] = static_cast<T>(products[l * m + j]);
@@ -461,8 +464,9 @@ OjaPause oja_sparse_rows_body(const OjaShape& shape, const OjaRule& rule,
     const double t = static_cast<double>(own.counts[kRowsSeen] + 1);
     const OjaSparseRow row = oja_sparse_row<T>(rule, state, rows, i);
     double step = 0.0;
-    const OjaStop stop =
-        oja_row_step<T>(own, t, row.square, steps ? steps + (i - begin) : nullptr, &step);
+    const double most = shape.paired ? kOjaMostPairedGrowth<T> : kOjaMostGrowth<T>;
+    const double* given = steps ? steps + (i - begin) : nullptr;
+    const OjaStop stop = oja_row_step<T>(own, t, row.square, given, &step, most);
     if (stop != OjaStop::kEnd) return {i - begin, stop, false};
     own.counts[kRowsSeen] += 1;
     own.sums[kSquares] += row.square;
@@ -493,8 +497,23 @@ OjaPause oja_sparse_rows_body(const OjaShape& shape, const OjaRule& rule,
   return {rows.n - begin, OjaStop::kEnd, false};
 }
 
-// Puts the open block, of which `begin` is the first row, into a slot and applies it to the
-// estimate; columns is scratch for its iterate as (d8, k0, 1), loose as in oja_sparse_block.
+// The mean of the rows before a block; x: the row that the block starts with although base holds
+// it, or -1.
+template <typename T>
+void oja_mean_before(const OjaShape& shape, const double* base, std::int64_t n,
+                     const OjaSparseRows<T>& rows, std::int64_t x, T* mean) {
+  const double part = n > 0 ? 1.0 / static_cast<double>(n) : 0.0;
+  for (std::int64_t c = 0; c < shape.columns; ++c) mean[c] = static_cast<T>(base[c] * part);
+  if (x < 0) return;
+  for (std::int64_t at = rows.starts[x]; at < rows.starts[x + 1]; ++at) {
+    const std::int32_t c = rows.columns[at];
+    mean[c] = static_cast<T>((base[c] - static_cast<double>(rows.values[at])) * part);
+  }
+}
+
+// Puts the open block, the first row of which is row `begin` of the matrix, into a slot and applies
+// it to the estimate; columns is scratch for its iterate as (d8, k0, 1), loose as in
+// oja_sparse_block.
 template <typename T>
 void oja_sparse_close_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& sparse,
                             const OjaShape& shape, bool center, const OjaSparseState<T>& state,
@@ -502,38 +521,46 @@ void oja_sparse_close_block(const OjaPieces<T>& run, const OjaSparsePieces<T>& s
                             const OjaSparseSlots<T>& slots, std::int64_t slot, T* columns,
                             const OjaLaneScratch<T>& lanes, T* loose,
                             const OjaSparseScratch& scratch) {
-  const std::int64_t m = state.own.counts[kRowsOpen], m8 = (shape.block + 7) / 8 * 8;
-  const std::int64_t d = shape.columns, d8 = (d + 7) / 8 * 8;
+  const bool known = begin > 0 && state.moments[kHasRowBefore] > 0.0;
+  const std::int64_t before = shape.paired && known ? 1 : 0, first = begin - before;
+  const std::int64_t open = state.own.counts[kRowsOpen], m = open + before;
+  const std::int64_t m8 = oja_slot_rows(shape), d = shape.columns, d8 = (d + 7) / 8 * 8;
   const std::int64_t first_row = state.own.counts[kRowsSeen] - m + 1;
   T* gram = slots.gram + slot * m8 * m8;
   T* mean = slots.mean + slot * d8;
+  double square = state.moments[kBaseSquare];
 
-  oja_sparse_products<T>(rows, begin, m, scratch);
-  if (center) {
-    for (std::int64_t j = 0; j < m; ++j) {
-      scratch.dots[j] = oja_sparse_dot<T, double>(rows, begin + j, state.base);
-    }
-    const double part = first_row > 1 ? 1.0 / static_cast<double>(first_row - 1) : 0.0;
-    for (std::int64_t c = 0; c < d; ++c) mean[c] = static_cast<T>(state.base[c] * part);
+  oja_sparse_products<T>(rows, first, m, scratch);
+  for (std::int64_t j = 0; j < m; ++j) {
+    scratch.dots[j] = center ? oja_sparse_dot<T, double>(rows, first + j, state.base) : 0.0;
   }
-  oja_sparse_gram<T>(m, m8, first_row, center, state.moments[kBaseSquare], scratch, gram);
-  oja_open_steps<T>(m, m8, state.own.open_steps, slots.steps + slot * m8, lanes.weights);
+  if (center && before) {
+    // the sum of the rows before the block, less the row that it now starts with
+    square += scratch.products[0] - 2.0 * scratch.dots[0];
+    for (std::int64_t j = 0; j < m; ++j) scratch.dots[j] -= scratch.products[j * m];
+  }
+  if (center) {
+    oja_mean_before<T>(shape, state.base, first_row - 1, rows, before ? first : -1, mean);
+  }
+  oja_sparse_gram<T>(m, m8, first_row, center, square, scratch, gram);
+  oja_open_steps<T>(before, m, m8, state.own.open_steps, slots.steps + slot * m8, lanes.weights);
   std::int64_t* sizes = slots.sizes + 3 * slot;
   sizes[0] = m;
   sizes[1] = first_row;
-  sizes[2] = begin;
+  sizes[2] = first;
 
   oja_as_columns<T>(shape, state.own.directions, columns);
   const T* own_mean = center ? mean : nullptr;
   std::fill(loose, loose + shape.tracked, T(0));
   if (center) oja_mean_product<T>(sparse, 1, mean, columns, d, shape.tracked, loose);
   oja_sparse_block<T>(run, sparse, columns, shape, shape.tracked,
-                      {rows, begin, m, first_row, own_mean}, nullptr, gram, lanes, loose);
+                      {rows, first, m, first_row, own_mean}, nullptr, gram, lanes, loose, false);
   oja_from_columns<T>(shape, columns, state.own.directions);
   state.own.counts[kRowsOpen] = 0;
   state.own.sums[kGrowth] = 0.0;
+  state.moments[kHasRowBefore] = 1.0;
   if (!center) return;
-  for (std::int64_t at = rows.starts[begin]; at < rows.starts[begin + m]; ++at) {
+  for (std::int64_t at = rows.starts[begin]; at < rows.starts[begin + open]; ++at) {
     state.base[rows.columns[at]] = state.total[rows.columns[at]];
   }
   oja_sparse_settle_body<T>(shape, state);

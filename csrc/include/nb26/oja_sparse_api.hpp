@@ -27,6 +27,7 @@ enum OjaMoment {
   kLastTotalSquare,  // |Xi|^2 before the last row
   kLastTotalDot,     // Xi before the last row, times that row
   kLastSquare,       // squared length of the last row
+  kHasRowBefore,     // whether a row is known from before the open block, 1 or 0
   kOjaMoments
 };
 
@@ -39,7 +40,8 @@ struct OjaSparseState {
   double* moments;    // (kOjaMoments)
 };
 
-// Closed blocks on their way to the replicates. Their rows stay where the call found them.
+// Closed blocks on their way to the replicates. Their rows stay where the call found them; with
+// paired weights a block starts with the row before it, if that is known.
 template <typename T>
 struct OjaSparseSlots {
   T* mean;              // (slots, d rounded up to 8) of the rows before the block
