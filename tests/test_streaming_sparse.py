@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.oja import Reference, multiplier
+from reference.oja import Reference, multiplier, paired_update, positive_qr
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -411,9 +411,28 @@ print((peak() - before) / (8 * (3 + 1 + 2) * d))
     assert float(done.stdout) < 5
 
 
-def test_paired_weights_take_dense_rows_only() -> None:
-    x = sparse.csr_array(np.eye(30))
-    with pytest.raises(ValueError, match="multiplier='paired' takes dense rows only"):
-        OjaPCA(2, multiplier="paired").fit(x)
-    with pytest.raises(ValueError, match="multiplier='paired' takes dense rows only"):
-        OjaPCA(2, multiplier="paired").partial_fit(x)
+def test_paired_weights_after_a_merge() -> None:
+    x = data(900)
+    thin = sparse.csr_array(x)
+    kw = {"n_components": 2, "n_bootstrap": 9, "multiplier": "paired"}
+    kw |= {"learning_rate": "constant", "eta0": 0.004}
+    parts = [OjaPCA(random_state=i, **kw).fit(thin[300 * i :][:300]) for i in range(2)]
+    made = OjaPCA.merge(parts)
+    state, w, mean = made.get_state(), made.bootstrap_components_[7].T, made.mean_
+    made.partial_fit(thin[600:])
+    for size in (1, 7, 100):
+        cut = OjaPCA.from_state(state)
+        for a in range(600, 900, size):
+            cut.partial_fit(thin[a : a + size])
+            if a == 607:
+                cut = OjaPCA.from_state(cut.get_state())
+        assert_same(cut, made)
+    # the first row after the merge has none before it; all later ones have
+    before = None
+    for t in range(601, 901):
+        y = np.sqrt((t - 1) / t) * (x[t - 1] - mean)
+        mean = mean + (x[t - 1] - mean) / t
+        w = paired_update(w, y, before, 0.004, multiplier("paired", 0, 7, t) - 1)
+        before = y
+    ends = positive_qr(w).T
+    np.testing.assert_allclose(np.abs(made.bootstrap_components_[7]), np.abs(ends), atol=1e-9)

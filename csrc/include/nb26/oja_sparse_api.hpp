@@ -27,7 +27,8 @@ enum OjaMoment {
   kLastTotalSquare,  // |Xi|^2 before the last row
   kLastTotalDot,     // Xi before the last row, times that row
   kLastSquare,       // squared length of the last row
-  kHasRowBefore,     // whether a row is known from before the open block, 1 or 0
+  kHasRowBefore,     // 1 where the row before the open block is known; without one the first row
+                     // of the block has none that paired weights could take from
   kOjaMoments
 };
 
