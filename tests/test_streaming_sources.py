@@ -17,6 +17,7 @@ import pytest
 from pynwb import NWBHDF5IO, H5DataIO, NWBFile, TimeSeries
 
 from nb26stats.streaming import OjaPCA
+from nb26stats.streaming._rows import slabs
 
 # slabs of 4096 rows: two whole ones and a part
 N, D = 9000, 6
@@ -114,6 +115,34 @@ def test_a_source_is_its_array(make: Source, dtype: Any, tmp_path: Path) -> None
     later.mkdir()
     with make(x[777:], later) as rest:
         assert_same(estimator().partial_fit(x[:777]).partial_fit(rest), whole)
+
+
+class Wide:
+    """Rows of a million columns, which must not be read by the thousand."""
+
+    shape, dtype = (40, 10**6), np.dtype(np.float32)
+
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        n = rows.stop - rows.start
+        assert n <= 4
+        return np.random.default_rng(rows.start).normal(size=(n, 10**6)).astype(np.float32)
+
+
+Wide.__module__ = "zarr.core.array"
+
+
+def test_wide_rows_are_read_a_few_at_a_time() -> None:
+    est = OjaPCA(1, pilot_size=8, random_state=0).partial_fit(Wide())
+    assert est.n_samples_seen_ == 40
+
+
+def test_slabs_are_whole_chunks(tmp_path: Path) -> None:
+    x = rows()
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for chunk, step in ((1000, 4000), (4000, 4000), (5000, 4096)):
+            held = file.create_dataset(f"x{chunk}", data=x, chunks=(chunk, 2))
+            assert [a for a, _ in slabs(held, 0)] == list(range(0, N, step))
+            assert_same(estimator().fit(held), estimator().fit(x))
 
 
 def test_frames_keep_their_names() -> None:

@@ -249,7 +249,7 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         ----------
         X : array-like of shape (n, d)
             Rows in the order of the stream. Memory maps, HDF5 and zarr datasets and NWB time series
-            (scaled to their unit) are read 4096 rows at a time, dask arrays block by block. Sparse
+            (scaled to their unit) are read by slabs, dask arrays block by block. Sparse
             matrices of any SciPy format are taken as they are, in time and memory that go with
             their stored values and with d, never with n d.
         y : None

@@ -16,6 +16,7 @@ from ._series import SeriesRows, is_series
 from ._settings import Settings
 
 SLAB_ROWS = 4096
+SLAB_ELEMENTS = 2**22
 # elements of an array in memory that are checked or converted at a time
 PART_ELEMENTS = 2**19
 
@@ -65,12 +66,20 @@ def read(x: Any, a: int, b: int) -> Rows:
     return np.asarray(part.compute() if hasattr(part, "compute") else part)
 
 
+def _slab_rows(x: Any) -> int:
+    """Return rows to read at a time: whole chunks of the file, unless those are huge."""
+    rows = max(1, min(SLAB_ROWS, SLAB_ELEMENTS // max(1, int(x.shape[1]))))
+    chunks = getattr(x.data if isinstance(x, SeriesRows) else x, "chunks", None)
+    chunk = int(chunks[0]) if chunks else 1
+    return max(chunk, rows // chunk * chunk) if chunk <= SLAB_ROWS else rows
+
+
 def slabs(x: Any, start: int) -> Iterator[tuple[int, Rows]]:
     """Yield (index of the first row, rows) of a slab source from row ``start`` on."""
     if type(x).__module__.split(".")[0] == "dask":
         edges = np.cumsum([0, *x.chunks[0]]).tolist()
     else:
-        edges = [*range(0, x.shape[0], SLAB_ROWS), x.shape[0]]
+        edges = [*range(0, x.shape[0], _slab_rows(x)), x.shape[0]]
     for a, b in itertools.pairwise(edges):
         if max(a, start) < b:
             yield max(a, start), read(x, max(a, start), b)
