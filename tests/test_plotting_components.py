@@ -350,6 +350,35 @@ def test_scree_of_twenty_components_has_few_numbers() -> None:
 
 
 # ---- the method --------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["loadings", "error", "scree"])
+def test_styles_may_have_their_short_names(kind: str) -> None:
+    pca = fit()
+    short = pca.plot(kind, c="red", lw=3, ms=7)
+    long = pca.plot(kind, color="red", linewidth=3, markersize=7)
+    for a, b in zip(np.atleast_1d(short), np.atleast_1d(long), strict=True):
+        ours, theirs = (
+            [
+                (line.get_color(), line.get_linewidth(), line.get_markersize())
+                for line in ax.get_lines()
+            ]
+            for ax in (a, b)
+        )
+        assert ours == theirs
+        assert ("red", 3.0, 7.0) in ours
+
+
+def test_all_of_the_variance_is_a_hundred_percent() -> None:
+    pca = OjaPCA(1, n_bootstrap=99, random_state=0).fit(rows_of(1, 1))
+    title = pca.plot().get_title(loc="left")
+    assert title == "Component 1: 100 % of the variance, 95 % intervals"
+
+
+def test_names_must_be_a_sequence() -> None:
+    for option in ("names", "groups"):
+        with pytest.raises(ValueError, match=f"{option} has 1 entries but there are 5 features"):
+            fit().plot(**{option: 5})
+
+
 def test_plot_draws_on_given_axes() -> None:
     pca = fit()
     with plotting.style(offscreen=True):

@@ -34,6 +34,14 @@ def plain(text: object, limit: int = MAX_LABEL) -> str:
     return flat.replace("$", r"\$")
 
 
+def line_style(style: dict[str, Any]) -> dict[str, Any]:
+    """Return the style of a line with short names (``lw``) written out, as our defaults are."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return normalize_kwargs(style, Line2D)
+
+
 def need(value: object, name: str, kind: str, *attributes: str) -> None:
     """Raise TypeError unless ``value`` has what a result of that kind has."""
     if not all(hasattr(value, attribute) for attribute in attributes):

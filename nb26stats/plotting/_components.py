@@ -10,7 +10,7 @@ import numpy as np
 
 from nb26stats._check import as_choice, as_int, as_list, as_prob
 
-from ._axes import PALE, SMALL, dress, few_ticks, many_axes, need, plain
+from ._axes import PALE, SMALL, dress, few_ticks, line_style, many_axes, need, number, plain
 from ._colors import OKABE_ITO, colors_in_file
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def plot_components(
     loadings = np.asarray(result.components_, dtype=np.float64)
     chosen = _chosen(components, len(loadings))
     table = _features(result, loadings.shape[1], names, groups, file_areas)
+    style = line_style(style)
     lower = upper = None
     if result.n_bootstrap:
         bounds = result.component_intervals(level=level, align=align, method=method)
@@ -123,7 +124,7 @@ def plot_components(
         _draw(panel, loadings[row], bars, table, style)
         dress(panel, y="loading", x=plain(feature) if row == len(chosen) - 1 else "")
         panel.set_title(
-            f"Component {c + 1}: {100 * share[c]:.2g} % of the variance, {what}",
+            f"Component {c + 1}: {number(100 * share[c], 2)} % of the variance, {what}",
             loc="left",
             fontsize=SMALL + 1,
         )
@@ -196,8 +197,8 @@ def _features(
 ) -> Features:
     if names is None:
         names = getattr(result, "feature_names_in_", None)
-    labels = [str(j) for j in range(d)] if names is None else [str(n) for n in names]
-    areas = [""] * d if groups is None else [str(g) for g in groups]
+    labels = [str(n) for n in (range(d) if names is None else as_list(names, "names"))]
+    areas = [""] * d if groups is None else [str(g) for g in as_list(groups, "groups")]
     for what, given in (("names", labels), ("groups", areas)):
         if len(given) != d:
             raise ValueError(f"{what} has {len(given)} entries but there are {d} features")

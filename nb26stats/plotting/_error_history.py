@@ -8,7 +8,7 @@ import numpy as np
 
 from nb26stats._check import as_prob
 
-from ._axes import GREY, PALE, SMALL, dress, log_ticks, need, one_axes
+from ._axes import GREY, PALE, SMALL, dress, line_style, log_ticks, need, one_axes
 from ._colors import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def plot_error_history(
         "marker": "o",
         "markersize": 4,
         "linewidth": 1.4,
-        **style,
+        **line_style(style),
     }
     panel.plot(n, error, **line)
     k = len(result.components_)

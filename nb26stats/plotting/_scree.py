@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import GREY, PALE, SMALL, dress, few_ticks, log_ticks, need, number, one_axes
+from ._axes import (
+    GREY,
+    PALE,
+    SMALL,
+    dress,
+    few_ticks,
+    line_style,
+    log_ticks,
+    need,
+    number,
+    one_axes,
+)
 from ._colors import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -75,7 +86,7 @@ def plot_scree(result: Any, ax: Axes | None = None, **style: Any) -> Axes:
         "marker": "o",
         "markersize": 5,
         "linewidth": 1.2,
-        **style,
+        **line_style(style),
     }
     panel.plot(np.arange(1, k + 1), values, **line)
     panel.set_xlim(0.5, k + 1.5 if k < d else k + 0.5)
