@@ -199,6 +199,14 @@ def test_damaged_states(at: int) -> None:
     counts[1] = 64
     with pytest.raises(ValueError, match="open rows must be fewer than block"):
         OjaPCA.from_state({**state, "state_counts": counts})
+    for name, value, text in (
+        ("state_directions", np.nan, "state_directions must hold finite numbers only"),
+        ("param_device", 3, "param_device=3"),
+        ("param_missing", "skip", "param_missing='skip'"),
+    ):
+        value = np.full_like(state[name], value) if name.startswith("state_") else value
+        with pytest.raises(ValueError, match="incomplete or damaged: " + text):
+            OjaPCA.from_state({**state, name: value})
 
 
 @pytest.mark.parametrize("multiplier", ["double", "paired"])
@@ -230,6 +238,23 @@ def test_joblib(backend: str) -> None:
         assert_same(estimator(n_bootstrap=40, n_jobs=3, n_threads=1).fit(x), one)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         assert_same(estimator(n_bootstrap=40).fit(x), one)
+
+
+def test_no_more_workers_than_groups_of_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Counted(joblib.Parallel):  # type: ignore[misc]
+        def __init__(self, n_jobs: int) -> None:
+            asked.append(n_jobs)
+            super().__init__(n_jobs=n_jobs)
+
+    monkeypatch.setattr(joblib, "Parallel", Counted)
+    x = data(300)
+    with joblib.parallel_config(backend="threading"):
+        many = estimator(n_bootstrap=17, n_jobs=1000).fit(x)
+    # eight replicates side by side
+    assert asked == [3]
+    assert_same(many, estimator(n_bootstrap=17).fit(x))
 
 
 def test_joblib_with_rows_to_drop() -> None:

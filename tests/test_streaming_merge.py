@@ -394,6 +394,21 @@ def test_seeds_must_differ() -> None:
         OjaPCA.merge([a, a])
 
 
+def test_a_merged_part_stands_for_all_its_parts() -> None:
+    a, b, other = parts()
+    both = OjaPCA.merge([a, b])
+    restored = OjaPCA.from_state(both.get_state())
+    for whole in (both, restored, pickle.loads(pickle.dumps(both)), restored.partial_fit(data())):
+        for part, seed in ((a, 0), (b, 1)):
+            with pytest.raises(ValueError, match=f"share the seed {seed}, so their replicates"):
+                OjaPCA.merge([other, whole, part])
+        assert OjaPCA.merge([whole, other]).seed_ == 0
+    with pytest.raises(ValueError, match="share the seed 1"):
+        OjaPCA.merge([both, OjaPCA.merge([other, b])])
+    with pytest.raises(ValueError, match="state_part_seeds must hold whole numbers"):
+        OjaPCA.from_state({**both.get_state(), "state_part_seeds": np.array([0.5])})
+
+
 def test_parts_must_be_past_their_pilot() -> None:
     ready = OjaPCA(2, random_state=0).fit(data())
     for rows in (data(40), data(50)):

@@ -363,21 +363,47 @@ def test_few_rows() -> None:
     np.testing.assert_allclose(est.explained_variance_, dense.explained_variance_, rtol=1e-12)
 
 
-def test_an_interrupted_update_is_not_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    est = OjaPCA(2, random_state=0, n_bootstrap=5).partial_fit(sparse.csr_array(X[:90]))
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize(("name", "at"), [("oja_sparse_pilot", 0), ("oja_sparse_rows", 90)])
+def test_an_interrupted_stream_goes_on(
+    monkeypatch: pytest.MonkeyPatch, name: str, at: int, before: bool
+) -> None:
+    x = sparse.csr_array(X)
+    est = OjaPCA(2, random_state=0, n_bootstrap=5).partial_fit(x[: at or 20])
+
+    def interrupted(*args: Any) -> None:
+        if not before:
+            # Python answers the signal when the native call is over
+            getattr(core(), name)(*args)
+        raise KeyboardInterrupt
 
     class Stopped:
-        def __getattr__(self, name: str) -> Any:
-            if name == "oja_sparse_rows":
-                raise KeyboardInterrupt
-            return getattr(core(), name)
+        def __getattr__(self, called: str) -> Any:
+            return interrupted if called == name else getattr(core(), called)
 
-    monkeypatch.setattr("nb26stats.streaming._sparse.core", Stopped)
-    with pytest.raises(KeyboardInterrupt):
-        est.partial_fit(sparse.csr_array(X[90:]))
+    with monkeypatch.context() as patch:
+        patch.setattr("nb26stats.streaming._sparse.core", Stopped)
+        with pytest.raises(KeyboardInterrupt):
+            est.partial_fit(x[at or 20 :])
+    taken = est._state.n_seen
+    assert (taken > (at or 20)) is not before
+    assert_same(est.partial_fit(x[taken:]), WHOLE)
+
+
+def test_rows_that_do_not_belong_to_the_counts_are_not_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    est = OjaPCA(2, random_state=0, n_bootstrap=5).partial_fit(sparse.csr_array(X[:90]))
+
+    def interrupted(state: Any) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nb26stats.streaming._sparse.held", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            est.partial_fit(sparse.csr_array(X[90:]))
     with pytest.raises(RuntimeError, match="call fit again"):
         est.partial_fit(sparse.csr_array(X[90:]))
-    monkeypatch.undo()
     assert_same(est.fit(sparse.csr_array(X)), WHOLE)
 
 

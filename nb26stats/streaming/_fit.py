@@ -89,7 +89,7 @@ def run(state: State, source: Any, *, n_jobs: int | None, n_threads: int, device
     assert state.replicates is not None
     lanes = state.replicates.shape[3]
     # every task repeats the estimate's own few columns, which is cheaper than sending its blocks
-    done: list[State] = Parallel(n_jobs=n_jobs)(
+    done: list[State] = Parallel(n_jobs=tasks)(
         delayed(take_rest)(
             state.copy(groups=slice(a, b)), source, start, a * lanes, n_threads, device, False
         )

@@ -60,6 +60,7 @@ def merged(cls: type[OjaPCA], estimators: Iterable[OjaPCA]) -> OjaPCA:
     state = new_state(dataclasses.replace(first, pilot_size=0))
     state.settings = dataclasses.replace(first, pilot_size=pilot)
     state.pilot = None
+    state.part_seeds = np.array([seed for part in parts for seed in _seeds(part)], np.uint64)
     state.constant_step = parts[0]._state.constant_step
     state.n_skipped = sum(part._state.n_skipped for part in parts)
     state.counts[SEEN], state.counts[PILOT] = int(n.sum()), pilot
@@ -110,14 +111,20 @@ def _checked(estimators: Iterable[OjaPCA]) -> list[OjaPCA]:
                     f"estimators must agree in {called}: {a} in estimators[0], {b} in "
                     f"estimators[{i}]"
                 )
-        if settings.seed in seeds:
-            raise ValueError(
-                f"estimators[{seeds[settings.seed]}] and estimators[{i}] share the seed "
-                f"{settings.seed}, so their replicates are dependent; give each its own "
-                "random_state"
-            )
-        seeds[settings.seed] = i
+        for seed in _seeds(part):
+            if seed in seeds:
+                raise ValueError(
+                    f"estimators[{seeds[seed]}] and estimators[{i}] share the seed {seed}, so "
+                    "their replicates are dependent; give each its own random_state"
+                )
+            seeds[seed] = i
     return parts
+
+
+def _seeds(part: OjaPCA) -> list[int]:
+    """Return the seeds behind an estimator; a merged one has those of all its parts."""
+    state = part._state
+    return [int(seed) for seed in state.part_seeds] or [state.settings.seed]
 
 
 def _names(parts: Sequence[OjaPCA]) -> NDArray[Any] | None:

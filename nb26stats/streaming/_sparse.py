@@ -107,10 +107,14 @@ def take_pilot(state: State, x: CsrRows) -> tuple[int, int]:
     parts = state.sparse
     assert parts is not None
     own = x.native(s.dtype)
+    seen = state.n_seen
     state.torn = True
-    taken, stop = core().oja_sparse_pilot(s.sizes, s.rule, _arrays(state), own.arrays)
-    parts.rows = joined(parts.rows, own[:taken])
-    state.torn = False
+    try:
+        taken, stop = core().oja_sparse_pilot(s.sizes, s.rule, _arrays(state), own.arrays)
+    finally:
+        # an interrupt is raised when the native call is over, so the counts tell what it took
+        parts.rows = joined(parts.rows, own[: state.n_seen - seen])
+        state.torn = False
     return int(taken), int(stop)
 
 
@@ -159,24 +163,27 @@ def absorb_rows(
     assert parts is not None
     before = len(parts.rows)
     rows = joined(parts.rows, x)
-    # an interrupt from here on would leave rows that do not belong to the counts
+    seen = state.n_seen
     state.torn = True
-    taken, blocks, stop = core().oja_sparse_rows(
-        s.sizes,
-        s.rule,
-        _arrays(state),
-        rows.arrays,
-        eta,
-        slots,
-        state.replicates,
-        s.weights,
-        first,
-        n_threads,
-    )
-    end = before + taken
-    # a copy, so that the rows of the call are given back
-    parts.rows = rows[end - held(state) : end].native(s.dtype)
-    state.torn = False
+    try:
+        taken, blocks, stop = core().oja_sparse_rows(
+            s.sizes,
+            s.rule,
+            _arrays(state),
+            rows.arrays,
+            eta,
+            slots,
+            state.replicates,
+            s.weights,
+            first,
+            n_threads,
+        )
+    finally:
+        # an interrupt is raised when the native call is over, so the counts tell what it took
+        end = before + state.n_seen - seen
+        # a copy, so that the rows of the call are given back
+        parts.rows = rows[end - held(state) : end].native(s.dtype)
+        state.torn = False
     return int(taken), int(blocks), int(stop)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class State:
     g * lanes + l. ``pilot`` holds centred rows until there are ``pilot_size`` of them. With sparse
     rows ``mean``, ``open_rows``, ``last_row`` are empty and ``pilot`` is None: see ``SparseParts``.
     ``history_errors`` (h, replicates) are squared subspace errors after ``history_rows`` (h,) rows.
+    ``part_seeds`` are the seeds of the parts that ``merge`` made the state from, none without it.
     """
 
     settings: Settings
@@ -74,6 +75,7 @@ class State:
     torn: bool = False
     told_few: bool = False
     sparse: SparseParts | None = None
+    part_seeds: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -178,9 +180,13 @@ def new_state(settings: Settings) -> State:
 def check_variance(state: State) -> None:
     """Raise ValueError when the rows seen are all the same."""
     if not state.sums[SQUARES] > 0:
+        n, pilot = state.n_seen, state.settings.pilot_size
+        advice = ""
+        if n == pilot:
+            advice = "; fit again with a larger pilot_size or with the rows in another order"
         raise ValueError(
-            "X has zero variance: its rows are all the same, or differ so little that their "
-            f"squares vanish in {state.settings.dtype}"
+            f"X has zero variance in its first {n} rows: they are all the same, or differ so "
+            f"little that their squares vanish in {state.settings.dtype}{advice}"
         )
 
 

@@ -26,6 +26,7 @@ _PLAIN = ("mean", "open_steps", "tracked", "counts", "sums", "pilot_values")
 _HISTORY = ("history_rows", "history_errors")
 _SPARSE = ("total", "base", "projected", "moments")
 _SPARSE_ROWS = ("values", "columns", "starts")
+_FINITE = ("directions", "mean", "open_rows", "last_row", "pilot", "replicates")
 _SCALARS = {"constant_step": float, "n_skipped": int, "told_few": bool}
 
 
@@ -67,6 +68,8 @@ def dump(est: OjaPCA) -> dict[str, Any]:
         arrays["replicates"] = replicates_of(state, state.replicates)
     _put(out, "state_", arrays)
     _put(out, "state_", {name: getattr(state, name) for name in (*_SCALARS, *_HISTORY)})
+    if len(state.part_seeds):
+        out["state_part_seeds"] = state.part_seeds.copy()
     names = getattr(est, "feature_names_in_", None)
     if names is not None:
         out["feature_names"] = np.char.encode(np.asarray(names, dtype=str), "utf-8")
@@ -107,6 +110,8 @@ def _fill(into: NDArray[Any], held: Mapping[str, Any], name: str) -> None:
             f"state_{name} must hold numbers in shape {into.shape}, got {value.dtype} in "
             f"{value.shape}"
         )
+    if name in _FINITE and not np.isfinite(value).all():
+        raise ValueError(f"state_{name} must hold finite numbers only")
     into[...] = value
 
 
@@ -147,6 +152,8 @@ def _load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
         }
 
     est.set_params(**part("param_"))
+    as_choice(est.device, "param_device", ("auto", "cpu", "cuda"))
+    as_choice(est.missing, "param_missing", ("raise", "drop"))
     settings = _settings(part("setting_"))
     state = new_state(settings)
     held = part("state_")
@@ -166,6 +173,10 @@ def _load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
         _fill(getattr(state, name), held, name)
     if np.any(np.diff(state.history_rows, prepend=0, append=state.n_seen + 1) <= 0):
         raise ValueError("state_history_rows must ascend from 1 to the rows seen")
+    seeds = np.atleast_1d(held.get("part_seeds", state.part_seeds))
+    if seeds.ndim != 1 or seeds.dtype.kind not in "iu":
+        raise ValueError(f"state_part_seeds must hold whole numbers, got {seeds.dtype}")
+    state.part_seeds = seeds.astype(np.uint64)
     # calls without rows, for the checks that native code makes
     if settings.sparse:
         _load_sparse(state, held)
