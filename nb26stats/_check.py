@@ -43,7 +43,13 @@ def as_int(
             f"{name}={out} looks like R's NA_integer_; give a value or leave the argument out"
         )
     if (minimum is not None and out < minimum) or (maximum is not None and out > maximum):
-        raise ValueError(f"{name}={out} must {_range(minimum, maximum)}")
+        # R's numbers may be whole and of 300 digits
+        shown = (
+            str(out)
+            if abs(out) < 2**64
+            else f"{'-' if out < 0 else ''}1e{math.log10(abs(out)):.0f}"
+        )
+        raise ValueError(f"{name}={shown} must {_range(minimum, maximum)}")
     return out
 
 
@@ -107,18 +113,41 @@ def as_text(value: object, name: str) -> str:
     return value
 
 
+def unmasked(value: Any) -> Any:
+    """Return a masked array as a plain one with NaN for what it hides; anything else as it is."""
+    import numpy as np
+
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    if value.dtype.kind not in "biuf" or not np.ma.is_masked(value):
+        return value.data
+    wide = np.float32 if value.dtype == np.float32 else np.float64
+    return np.ma.filled(value.astype(wide), np.nan)
+
+
+def as_numbers(value: object, name: str) -> NDArray[Any]:
+    """Return an array of real numbers of any shape, NaN for what a masked array hides."""
+    import numpy as np
+
+    try:
+        out = np.asarray(unmasked(value))
+    except ValueError as err:
+        raise ValueError(f"{name} must have rows of one length, got ragged ones") from err
+    if out.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold real numbers, got {out.dtype.name}")
+    return out
+
+
 def as_vector(value: object, name: str) -> NDArray[np.float64]:
     """Return a 1-D C-contiguous float64 copy or view; a scalar becomes a length-1 vector."""
     import numpy as np
 
     try:
-        out = np.asarray(value)
+        out = np.asarray(unmasked(value))
     except ValueError as err:
         raise ValueError(f"{name} must be a flat sequence of numbers, got a ragged one") from err
     if out.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold real numbers, got {_contents(value, out)}")
-    if np.ma.is_masked(value):
-        out = np.ma.filled(np.ma.asarray(value).astype(np.float64), np.nan)
     if out.dtype.kind == "i" and out.size and bool(np.any(out == R_NA_INTEGER)):
         raise ValueError(f"{name} holds {R_NA_INTEGER}, R's NA_integer_; use NA_real_ or drop it")
     if out.ndim > 1:

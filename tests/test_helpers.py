@@ -41,6 +41,9 @@ def test_int_messages_name_value_and_range() -> None:
         c.as_int(0, "k", minimum=1)
     with pytest.raises(ValueError, match="k=9 must be at most 3"):
         c.as_int(9, "k", maximum=3)
+    for big, text in ((1e308, "1e308"), (-(10**5000), "-1e5000"), (2**63, "9223372036854775808")):
+        with pytest.raises(ValueError, match=f"^k={text} must lie in"):
+            c.as_int(big, "k", minimum=1, maximum=3)
     with pytest.raises(TypeError, match="in R write 2L"):
         c.as_int(2.5, "k")
     with pytest.raises(ValueError, match="NA_integer_"):
@@ -82,6 +85,31 @@ def test_choices_text_bools_lists() -> None:
     assert c.as_list((1, 2), "x") == [1, 2]
     with pytest.raises(TypeError, match="None"):
         c.as_list(None, "x")
+
+
+def test_numbers_of_any_shape() -> None:
+    for value in (3, [1.0, 2], np.eye(2, dtype=np.float32), np.zeros((2, 0, 3), np.uint8)):
+        made = c.as_numbers(value, "m")
+        assert made.dtype == np.asarray(value).dtype
+        np.testing.assert_array_equal(made, value)
+    with pytest.raises(ValueError, match="m must have rows of one length"):
+        c.as_numbers([[1, 2], [3]], "m")
+    for bad in ("a", None, [True], 1j, [[1, None]], np.array(["2020"], "M8[D]"), {"a": 1}):
+        with pytest.raises(TypeError, match="m must hold real numbers"):
+            c.as_numbers(bad, "m")
+
+
+def test_what_is_masked_becomes_nan() -> None:
+    for dtype, wide in (("i4", "f8"), ("f4", "f4"), (">f4", "f8"), ("f8", "f8"), ("?", "f8")):
+        masked = np.ma.array([[0, 1]], mask=[[False, True]], dtype=dtype)
+        made = c.unmasked(masked)
+        assert made.dtype == wide
+        assert type(made) is np.ndarray
+        np.testing.assert_array_equal(made, [[0.0, np.nan]])
+        assert c.unmasked(masked[:, :1]).dtype == dtype
+    for other in (None, [1], np.ones(2)):
+        assert c.unmasked(other) is other
+    assert c.unmasked(np.ma.array([1j], mask=[True])).dtype == np.complex128
 
 
 def test_vectors() -> None:

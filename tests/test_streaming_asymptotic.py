@@ -205,6 +205,8 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (np.ones(3), {}, ValueError, "cov must be a square matrix, got shape (3,)"),
     (np.empty((0, 0)), {}, ValueError, "cov must be a square matrix, got shape (0, 0)"),
     ([["a"]], {}, TypeError, "cov must hold real numbers"),
+    ([[1, 2], [3]], {}, ValueError, "cov must have rows of one length"),
+    (np.ma.masked_equal(GOOD, GOOD[0, 0]), {}, ValueError, "cov must hold finite numbers only"),
     (GOOD * 1j, {}, TypeError, "cov must hold real numbers, got complex128"),
     (GOOD * np.nan, {}, ValueError, "cov must hold finite numbers"),
     (GOOD + np.triu(EYE + 1e-3), {}, ValueError, "cov must be symmetric, got 0.001 at (0, 1) and"),

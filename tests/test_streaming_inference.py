@@ -244,6 +244,12 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (np.eye(6)[:, :2] * 1j, TypeError, "V must hold real numbers, got complex128"),
     ([["a", "b"]] * 6, TypeError, "V must hold real numbers"),
     (None, TypeError, "V must hold real numbers"),
+    ([[1, 2], [3]], ValueError, "V must have rows of one length"),
+    (
+        np.ma.masked_array(np.eye(6)[:, :2], mask=np.eye(6)[:, :2] > 0),
+        ValueError,
+        "V must hold finite numbers only",
+    ),
     (
         pd.DataFrame(np.eye(6)[:, :2], index=list("bacdef")),
         ValueError,
@@ -283,6 +289,17 @@ def test_inference_that_cannot_be_had(name: str) -> None:
     # every question comes with the cautions
     with pytest.warns(ConvergenceWarning, match="few replicates: n_bootstrap=50 is below 99"):
         ask(fitted(n_bootstrap=50))
+
+
+def test_levels_next_to_one_are_finite() -> None:
+    est = fitted()
+    widths = []
+    for level in (0.95, 1 - 1e-9, 1 - 2**-53):
+        lower, upper = est.component_intervals(level)
+        widths.append(upper - lower)
+    deviations = np.array(widths) / widths[0] * 1.959964
+    np.testing.assert_allclose(deviations[1], 6.109410, rtol=1e-6)
+    np.testing.assert_allclose(deviations[2], 8.292361, rtol=1e-6)
 
 
 def test_bad_levels_and_metrics() -> None:

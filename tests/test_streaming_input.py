@@ -18,6 +18,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -127,7 +128,24 @@ BAD_DATA = [
     ("rows", TypeError, "X must be a two-dimensional array of rows, got str"),
     (None, TypeError, "X must be a two-dimensional array of rows, got NoneType"),
     (3, TypeError, "X must be a two-dimensional array of rows, got int"),
-    ([[1, 2], [3]], ValueError, "inhomogeneous"),
+    ([[1, 2], [3]], ValueError, "X must hold rows of one length"),
+    ([[1, 2], [10**400, 3]], ValueError, "X must hold real numbers: int too large"),
+    ([["1", "2"]], TypeError, "X must hold real numbers, got str"),
+    ({1, 2}, TypeError, "X must hold real numbers: float() argument must be"),
+    (np.ma.masked_less(X, X[7, 3] + 1e-9), ValueError, "X contains NaN at row"),
+    (pd.DataFrame(X).assign(g="1"), TypeError, "X must hold real numbers in column 6 ('g'), got"),
+    (
+        pd.DataFrame({"t": pd.date_range("2020", periods=9)}),
+        TypeError,
+        "X must hold real numbers in column 0 ('t'), got datetime64",
+    ),
+    (pd.DataFrame({"a": [1j] * 9}), TypeError, "column 0 ('a'), got complex128"),
+    (pd.DataFrame({"a": [1, "x"]}), TypeError, "X must hold real numbers in column 0 ('a'): could"),
+    (
+        pd.DataFrame({"a": [1.0, 2], "b": np.array([1, -2147483648], np.int32)}),
+        ValueError,
+        "R's NA_integer_",
+    ),
 ]
 
 
@@ -152,6 +170,67 @@ def test_refused_rows_leave_the_stream_alone() -> None:
     est.partial_fit(X[100:])
     whole = OjaPCA(2, n_bootstrap=5, random_state=0).fit(X)
     np.testing.assert_array_equal(est.bootstrap_components_, whole.bootstrap_components_)
+
+
+def test_what_a_masked_array_hides_is_missing() -> None:
+    x = np.ma.masked_greater(X, 4.0)
+    assert np.ma.count_masked(x) > 0
+    plain = x.filled(np.nan)
+    est = OjaPCA(2, n_bootstrap=5, missing="drop", random_state=0)
+    whole = clone(est).fit(plain)
+    for masked in (x, x[::-1][::-1]):
+        for name in ("fit", "partial_fit"):
+            made = getattr(clone(est), name)(masked)
+            assert made.n_rows_skipped_ == whole.n_rows_skipped_ > 0
+            np.testing.assert_array_equal(made.components_, whole.components_)
+    assert np.isnan(whole.transform(x)).any(axis=1).sum() == whole.n_rows_skipped_
+    narrow = clone(est).fit(x.astype(np.float32))
+    assert narrow.components_.dtype == np.float32
+    nothing = clone(est).fit(np.ma.masked_array(X))
+    np.testing.assert_array_equal(nothing.components_, clone(est).fit(X).components_)
+    with pytest.raises(ValueError, match="NaN"):
+        whole.inverse_transform(np.ma.masked_less(np.ones((3, 2)), 2.0))
+    with pytest.raises(ValueError, match="init must hold finite numbers only"):
+        OjaPCA(2, init=np.ma.masked_less(np.eye(6)[:2], 0.5), gap=1.0).fit(X)
+
+
+def test_a_table_of_objects_is_read_as_numbers() -> None:
+    whole = OjaPCA(2, random_state=0).fit(X)
+    for x in (X.astype(object), pd.DataFrame(X, dtype=object), X.tolist()):
+        made = OjaPCA(2, random_state=0).fit(x)
+        np.testing.assert_array_equal(made.components_, whole.components_)
+
+
+def test_a_stream_that_took_nothing_has_not_begun() -> None:
+    est = OjaPCA(2, n_bootstrap=5, center=False, random_state=0)
+    for rows in (X * 1e200, scipy.sparse.csr_array(X * 1e200)):
+        with pytest.raises(ValueError, match="too large at row 1 "):
+            est.partial_fit(rows)
+    for name in ("transform", "get_state"):
+        with pytest.raises(NotFittedError):
+            getattr(est, name)(*([X] if name == "transform" else []))
+    est.set_params(n_components=1).partial_fit(X[:, :4])
+    assert est.components_.shape == (1, 4)
+    # rows left out count
+    est = OjaPCA(2, missing="drop").partial_fit(np.full((3, 4), np.nan))
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        est.partial_fit(X)
+
+
+def test_unchecked_rows_are_arrays() -> None:
+    est = OjaPCA(2)
+    for x in (X.tolist(), X[0], X[None], pd.DataFrame(X), None):
+        with pytest.raises(TypeError, match="check_input=False takes two-dimensional NumPy arrays"):
+            est.partial_fit(x, check_input=False)
+
+
+def test_rows_of_the_pilot_without_variance() -> None:
+    late = np.vstack([np.zeros((60, 6)), X])
+    text = re.escape("X has zero variance in its first 50 rows")
+    for name in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match=text + ".*larger pilot_size"):
+            getattr(OjaPCA(2), name)(late)
+    assert OjaPCA(2, pilot_size=100).fit(late).n_samples_seen_ == len(late)
 
 
 def test_a_finite_outlier_leaves_the_directions_finite() -> None:

@@ -233,3 +233,62 @@ def test_an_open_file_cannot_go_to_other_processes(tmp_path: Path) -> None:
             OjaPCA(2, n_bootstrap=40, n_jobs=2).fit(source)
         alone = OjaPCA(2, n_bootstrap=40, n_jobs=1, random_state=0).fit(source)
     assert_same(alone, OjaPCA(2, n_bootstrap=40, n_jobs=2, random_state=0).fit(rows()))
+
+
+def test_what_a_block_or_a_series_hides_is_missing() -> None:
+    x = rows()
+    masked = np.ma.masked_greater(x, 12.0)
+    plain = estimator(missing="drop").fit(masked.filled(np.nan))
+    assert 0 < plain.n_rows_skipped_ < 200
+    blocks = da.ma.masked_greater(da.from_array(x, chunks=(4000, D)), 12.0)
+    hidden = SimpleNamespace(name="lfp", data=masked, conversion=1.0, timestamps=None, rate=1.0)
+    for source in (blocks, hidden):
+        assert_same(estimator(missing="drop").fit(source), plain)
+        with pytest.raises(ValueError, match="X contains NaN at row"):
+            estimator().fit(source)
+
+
+def test_files_that_hold_no_rows(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["rows"], file["none"] = rows(), h5py.Empty("f8")
+        file["words"] = np.array([["a", "b"]], dtype=h5py.string_dtype())
+        file["na"] = np.full((9, 2), -2147483648, np.int32)
+        dataset = file["rows"]
+        for name, source in (("Dataset", file["none"]), ("File", file)):
+            with pytest.raises(TypeError, match=f"X must be a dataset with rows .* got {name}"):
+                estimator().fit(source)
+        with pytest.raises(TypeError, match="X must hold real numbers: could not convert string"):
+            estimator().fit(file["words"])
+        with pytest.raises(ValueError, match="NA_integer_"):
+            estimator().partial_fit(file["na"])
+    est = estimator().fit(rows())
+    for call in (est.transform, est.partial_fit, estimator().fit):
+        with pytest.raises(ValueError, match="an HDF5 file that is closed; open the file again"):
+            call(dataset)
+    lfp = SimpleNamespace(name="lfp", data=dataset, conversion=1.0, timestamps=None, rate=1.0)
+    with pytest.raises(ValueError, match="an HDF5 file that is closed"):
+        est.transform(lfp)
+
+
+def test_blocks_that_break_their_promise() -> None:
+    x = da.from_array(rows(), chunks=(3000, D))
+
+    def broken(change: Callable[[np.ndarray], Any]) -> Any:
+        return x.map_blocks(change, dtype=float, meta=np.empty((0, 0)))
+
+    est = estimator().fit(rows())
+    for source, text in (
+        (broken(lambda b: b[:10]), r"in shape \(\d+, 6\) and gave shape \(10, 6\)"),
+        (broken(lambda b: b[:, :3]), r"gave shape \(1, 3\)"),
+        (broken(lambda b: b * 1j), "X must hold real numbers, got complex128"),
+        (broken(lambda b: b.astype(str)), "X must hold real numbers, got str"),
+    ):
+        for call in (est.transform, estimator().fit, estimator().partial_fit):
+            with pytest.raises(ValueError, match=text):
+                call(source)
+
+
+def test_slabs_without_a_whole_row_count_what_they_left_out(tmp_path: Path) -> None:
+    with memmap(np.full((9, D), np.nan), tmp_path) as source:
+        est = estimator(missing="drop").partial_fit(source)
+    assert est.partial_fit(rows()).n_rows_skipped_ == 9

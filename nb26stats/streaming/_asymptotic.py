@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nb26stats._check import as_float, as_int, as_vector
+from nb26stats._check import as_float, as_int, as_numbers, as_vector
 from nb26stats._results import Result
 
 if TYPE_CHECKING:
@@ -188,9 +188,7 @@ def oja_asymptotic_covariance(
 
 
 def _covariance(cov: ArrayLike) -> F64:
-    matrix = np.asarray(cov)
-    if matrix.dtype.kind not in "iuf":
-        raise TypeError(f"cov must hold real numbers, got {matrix.dtype.name}")
+    matrix = as_numbers(cov, "cov")
     if matrix.ndim == 0:
         matrix = matrix.reshape(1, 1)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import as_choice, as_prob
+from nb26stats._check import as_choice, as_numbers, as_prob
 
 METRICS = ("sin2_fro", "sin2_op", "sin_op", "projection_fro")
 DEPENDENT = 1e-10
@@ -103,9 +103,7 @@ def basis_rows(
     """
     k, d = n_components, n_features
     labels = getattr(V, "index", None)
-    matrix = np.asarray(V)
-    if matrix.dtype.kind not in "iuf":
-        raise TypeError(f"V must hold real numbers, got {matrix.dtype.name}")
+    matrix = as_numbers(V, "V")
     if matrix.ndim == 1 and k == 1:
         matrix = matrix[:, None]
     if matrix.shape == (k, d) and k != d:
@@ -147,7 +145,8 @@ def intervals(
         from scipy.special import ndtri
 
         # about zero, not about the mean: the replicates' bias belongs to the error
-        half = ndtri((1.0 + level) / 2.0) * np.sqrt(np.mean(difference**2, axis=0))
+        # by the lower tail, where levels next to 1 keep their digits
+        half = -ndtri((1.0 - level) / 2.0) * np.sqrt(np.mean(difference**2, axis=0))
     else:
         half = order_statistic(np.abs(difference), level)
     return directions - half, directions + half

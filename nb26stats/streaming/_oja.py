@@ -18,12 +18,12 @@ from ._csr import CsrRows, as_rows, is_sparse
 from ._errors import OjaErrors
 from ._fields import OjaFields, tell_few_rows
 from ._fit import run, take_rest, worth_a_bar
+from ._kinds import check_kind
 from ._merge import merged
 from ._pilot import start_without_pilot
 from ._plot import OjaPlots
 from ._rows import (
     as_source,
-    check_kind,
     check_rows,
     count_complete,
     is_slab_source,
@@ -312,7 +312,8 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
             Next rows, from whatever ``fit`` takes. However the stream is cut into calls, the result
             is the same to the last bit. The first rows decide whether the stream is dense or
             sparse; later ones of the other kind are converted. A bad value in a source that is read
-            by slabs is found when its slab is; the slabs before it have been taken then.
+            by slabs is found when its slab is; the slabs before it have been taken then. So have
+            the rows before one that is too large for the number type or for its step.
         y : None
             Ignored.
         check_input : bool, default=True
@@ -345,7 +346,13 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
             missing = self._state.settings.missing if begun else self.missing
             check_rows(X, as_choice(missing, "missing", ("raise", "drop")), self._names())
         else:
-            X = as_rows(X) if is_sparse(X) else X
+            if is_sparse(X):
+                X = as_rows(X)
+            elif not isinstance(X, np.ndarray) or X.ndim != 2:
+                raise TypeError(
+                    "check_input=False takes two-dimensional NumPy arrays and sparse matrices, got "
+                    f"{type(X).__name__}"
+                )
             if not begun:
                 self.n_features_in_ = X.shape[1]
         sparse = isinstance(X, CsrRows)
@@ -358,21 +365,21 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
             state = self._state
         threads, self.device_ = self._resources(state)
         self._state = state
-        if slab:
-            show = worth_a_bar(state, int(X.shape[0]))
-            try:
+        try:
+            if slab:
+                show = worth_a_bar(state, int(X.shape[0]))
                 take_rest(state, X, 0, 0, threads, self.device_, show)
-            finally:
-                if not state.n_seen and not begun:
-                    del self._state
-            return self
-        if not check_input and sparse == state.settings.sparse:
-            absorb(state, X, n_threads=threads, device=self.device_)
-            return self
-        for _, part in parts(X) if sparse or state.settings.sparse else [(0, X)]:
-            rows, skipped = working(part, state.settings)
-            state.n_skipped += skipped
-            absorb(state, rows, n_threads=threads, device=self.device_)
+            elif not check_input and sparse == state.settings.sparse:
+                absorb(state, X, n_threads=threads, device=self.device_)
+            else:
+                for _, part in parts(X) if sparse or state.settings.sparse else [(0, X)]:
+                    rows, skipped = working(part, state.settings)
+                    state.n_skipped += skipped
+                    absorb(state, rows, n_threads=threads, device=self.device_)
+        finally:
+            # a stream that has taken nothing has not begun
+            if not begun and not state.n_seen and not state.n_skipped:
+                del self._state
         return self
 
     def summary(self, level: float = 0.95) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER
+from nb26stats._check import unmasked
 
 from ._csr import CsrRows, from_dense, runs
-from ._series import SeriesRows, is_series
+from ._kinds import NotRealError, as_floats, check_kind
+from ._series import SeriesRows, check_open, is_series
 from ._settings import Settings
 
 SLAB_ROWS = 4096
@@ -24,13 +25,10 @@ PART_ELEMENTS = 2**19
 Rows = NDArray[Any] | CsrRows
 
 
-class NotRealError(TypeError, ValueError):
-    """Data of the wrong kind; scikit-learn's own checks look for a ValueError here."""
-
-
 def as_source(x: Any) -> Any:
-    """Return what rows are read from: an NWB time series as its data, anything else as it is."""
-    return SeriesRows(x) if is_series(x) else x
+    """Return what rows are read from: of an NWB time series its data, masked values as NaN."""
+    check_open(x)
+    return SeriesRows(x) if is_series(x) else unmasked(x)
 
 
 def is_slab_source(x: object) -> bool:
@@ -51,8 +49,11 @@ def stays_here(x: Any) -> bool:
 
 def slab_source_kind(x: Any) -> tuple[int, np.dtype[Any]]:
     """Return rows and dtype of a slab source."""
-    if len(x.shape) != 2:
-        raise ValueError(f"X must have rows and columns, got {len(x.shape)} dimensions")
+    shape = getattr(x, "shape", None)
+    if shape is None:
+        raise NotRealError(f"X must be a dataset with rows and columns, got {type(x).__name__}")
+    if len(shape) != 2:
+        raise ValueError(f"X must have rows and columns, got {len(shape)} dimensions")
     if x.shape[0] != x.shape[0]:
         raise ValueError("X has chunks of unknown size; call X.compute_chunk_sizes() first")
     return int(x.shape[0]), np.dtype(x.dtype)
@@ -60,10 +61,19 @@ def slab_source_kind(x: Any) -> tuple[int, np.dtype[Any]]:
 
 def read(x: Any, a: int, b: int) -> Rows:
     """Return rows a..b-1 of rows in memory or of a slab source as rows in memory."""
-    part = x[a:b]
-    if isinstance(part, CsrRows):
-        return part
-    return np.asarray(part.compute() if hasattr(part, "compute") else part)
+    part: Any = x[a:b]
+    if not is_slab_source(x):
+        rows: Rows = part
+        return rows
+    part = unmasked(part.compute() if hasattr(part, "compute") else part)
+    # a source may break the promise that its shape and dtype make
+    n, d = min(b, int(x.shape[0])) - a, x.shape[1]
+    if np.shape(part) not in ((n, d), (n, *np.shape(part)[1:2]) if d != d else ()):
+        raise ValueError(
+            f"X promised rows {a} to {a + n - 1} in shape {(n, d)} and gave shape {np.shape(part)}"
+        )
+    check_kind(part)
+    return np.asarray(part) if part.dtype.kind in "biuf" else as_floats(part)
 
 
 def _slab_rows(x: Any) -> int:
@@ -93,18 +103,6 @@ def parts(x: Rows, start: int = 0) -> Iterator[tuple[int, Rows]]:
     step = max(1, PART_ELEMENTS // x.shape[1])
     for a in range(start, len(x), step):
         yield a, x[a : a + step]
-
-
-def check_kind(x: Any) -> None:
-    """Refuse complex numbers, text and other things that are not numbers, and R's integer NA."""
-    dtype = getattr(x, "dtype", None)
-    if x is None or (dtype is None and isinstance(x, (str, bytes, dict, int, float))):
-        raise NotRealError(f"X must be a two-dimensional array of rows, got {type(x).__name__}")
-    if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
-        what = "Complex data not supported: " if dtype.kind == "c" else ""
-        raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")
-    if isinstance(x, np.ndarray) and x.dtype == np.int32 and x.size and x.min() == R_NA_INTEGER:
-        raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
 
 
 def check_rows(

@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from nb26stats._check import unmasked
+
 from ._csr import CsrRows, as_rows, is_sparse, scores_of
+from ._kinds import check_kind, numeric
 from ._rows import (
     Rows,
     as_source,
-    check_kind,
     check_rows,
     is_slab_source,
     parts,
@@ -94,7 +96,7 @@ class OjaScores(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             If ``Z`` does not have k columns.
         """
         check_is_fitted(self)
-        scores = check_array(Z, dtype=FLOATS)
+        scores = check_array(unmasked(Z), dtype=FLOATS)
         components = self.components_.astype(scores.dtype, copy=False)
         if scores.shape[1] != len(components):
             raise ValueError(f"Z has {scores.shape[1]} columns but n_components={len(components)}")
@@ -108,8 +110,7 @@ class OjaScores(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _rows_of(self: Any, X: Any, *, reset: bool) -> Rows:
         """Return rows in memory after scikit-learn's checks of their shape and names."""
-        if is_sparse(X):
-            X = as_rows(X).matrix()
+        X = as_rows(X).matrix() if is_sparse(X) else numeric(X)
         X = validate_data(
             self, X, reset=reset, dtype=FLOATS, accept_sparse="csr", ensure_all_finite=False
         )

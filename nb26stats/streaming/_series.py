@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nb26stats._check import unmasked
+
 
 def is_series(x: object) -> bool:
     """Whether ``x`` is an NWB TimeSeries, also of an extension; nothing is imported to find out."""
     return all(hasattr(x, name) for name in ("conversion", "timestamps", "rate", "data"))
+
+
+def check_open(x: Any) -> None:
+    """Refuse an HDF5 object of a closed file: it is false, and its other attributes raise."""
+    if type(x).__module__.split(".")[0] == "h5py" and not x:
+        raise ValueError("X belongs to an HDF5 file that is closed; open the file again")
 
 
 class SeriesRows:
@@ -24,6 +32,7 @@ class SeriesRows:
 
     def __init__(self, series: Any) -> None:
         data = series.data
+        check_open(data)
         # a wrapper that sets storage options holds the data one level down
         while not hasattr(data, "shape") and hasattr(data, "data"):
             data = data.data
@@ -52,5 +61,5 @@ class SeriesRows:
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Return rows in the series' unit."""
-        part = np.asarray(self.data[rows], np.float64).reshape(-1, self.shape[1])
+        part = np.asarray(unmasked(self.data[rows]), np.float64).reshape(-1, self.shape[1])
         return (part * self.scale + self.offset).astype(self.dtype, copy=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nb26stats._check import as_bool, as_choice, as_float, as_int
+from nb26stats._check import as_bool, as_choice, as_float, as_int, as_numbers
 from nb26stats._seed import as_seed
 
 if TYPE_CHECKING:
@@ -98,9 +98,10 @@ def start_rows(
     """Return the kind of start and, for an array, its rows made orthonormal."""
     if isinstance(init, str):
         return as_choice(init, "init", ("pilot", "random")), None
-    rows = np.asarray(init)
-    if rows.dtype.kind not in "iuf":
-        raise TypeError("init must be 'pilot', 'random' or an array of real numbers")
+    try:
+        rows = as_numbers(init, "init")
+    except TypeError:
+        raise TypeError("init must be 'pilot', 'random' or an array of real numbers") from None
     allowed = [(n_components, n_features)]
     if n_components < n_features:
         allowed.append((n_components + 1, n_features))

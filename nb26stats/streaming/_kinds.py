@@ -1,0 +1,76 @@
+"""What rows may be made of: numbers, in arrays, tables or lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._check import R_NA_INTEGER
+
+
+class NotRealError(TypeError, ValueError):
+    """Data of the wrong kind; scikit-learn's own checks look for a ValueError here."""
+
+
+def check_kind(x: Any) -> None:
+    """Refuse complex numbers, text and other things that are not numbers, and R's integer NA."""
+    dtype = getattr(x, "dtype", None)
+    if x is None or (dtype is None and isinstance(x, (str, bytes, dict, int, float))):
+        raise NotRealError(f"X must be a two-dimensional array of rows, got {type(x).__name__}")
+    if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
+        what = "Complex data not supported: " if dtype.kind == "c" else ""
+        raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")
+    if isinstance(x, np.ndarray) and x.dtype == np.int32 and x.size and x.min() == R_NA_INTEGER:
+        _refuse_na()
+
+
+def numeric(x: Any) -> Any:
+    """Return rows in memory as an array of numbers; tables stay tables, for their names."""
+    if type(x).__module__.split(".")[0] == "pandas" and hasattr(x, "columns"):
+        _check_table(x)
+        return x
+    if not hasattr(x, "__array__"):
+        try:
+            x = np.asarray(x)
+        except ValueError as err:
+            raise NotRealError(f"X must hold rows of one length: {err}") from err
+        check_kind(x)
+    if isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
+        return as_floats(x)
+    return x
+
+
+def as_floats(x: Any, where: str = "") -> NDArray[np.float64]:
+    """Return Python objects as float64, None as NaN."""
+    try:
+        return np.asarray(x, np.float64)
+    except (TypeError, ValueError, OverflowError) as err:
+        raise NotRealError(f"X must hold real numbers{where}: {err}") from err
+
+
+def _refuse_na() -> None:
+    raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
+
+
+def _check_table(x: Any) -> None:
+    """Refuse a data frame with a column that does not hold numbers, by the column's name."""
+    from pandas.api.types import is_complex_dtype, is_numeric_dtype, is_object_dtype
+
+    kinds = list(x.dtypes)
+    seen = set(kinds)
+    wrong = {
+        kind
+        for kind in seen
+        if is_complex_dtype(kind) or not (is_numeric_dtype(kind) or is_object_dtype(kind))
+    }
+    for i, kind in enumerate(kinds if len(wrong) or np.dtype(object) in seen else []):
+        where = f" in column {i} ({x.columns[i]!r})"
+        if kind in wrong:
+            what = "Complex data not supported: " if is_complex_dtype(kind) else ""
+            raise NotRealError(f"{what}X must hold real numbers{where}, got {kind}")
+        if is_object_dtype(kind):
+            as_floats(x.iloc[:, i], where)
+    if np.dtype(np.int32) in seen:
+        check_kind(x.loc[:, [kind == np.int32 for kind in kinds]].to_numpy())
