@@ -374,6 +374,8 @@ def test_all_of_the_variance_is_a_hundred_percent() -> None:
 
 
 def test_names_must_be_a_sequence() -> None:
+    drawn = fit().plot(groups=list("aabbc"), file_areas=5)
+    assert len(drawn) == 2
     for option in ("names", "groups"):
         with pytest.raises(ValueError, match=f"{option} has 1 entries but there are 5 features"):
             fit().plot(**{option: 5})

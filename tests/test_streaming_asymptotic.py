@@ -247,6 +247,19 @@ def test_rounding_of_a_sample_covariance_is_no_error() -> None:
     assert oja_asymptotic_covariance(GOOD, 1, 0.1, n=5, kurtosis=3 / 5).expected_error > 0
 
 
+def test_huge_steps_lead_to_the_last_row() -> None:
+    values = np.array([4.0, 2.0, 1.0, 0.0])
+    # one row of a huge step leaves noise of variance a / b and of the start nothing of direction 4
+    for step in (1e17, 1e300):
+        one = oja_asymptotic_covariance(np.diag(values), 1, step, n=50)
+        many = oja_asymptotic_covariance(np.diag(values), 1, np.full(50, step))
+        np.testing.assert_allclose(one.entry_variance, many.entry_variance, rtol=1e-12)
+        ratio = (values[1:3] / values[0]) ** 2
+        expected = values[1:3] / values[0] / (1 - ratio)
+        np.testing.assert_allclose(one.entry_variance[:2, 0], expected, rtol=1e-12)
+        assert one.entry_variance[2, 0] == 0
+
+
 def test_forms_of_the_result() -> None:
     found = oja_asymptotic_covariance(np.diag(VALUES), 2, 0.01, n=1500)
     frame = found.to_frame()

@@ -139,6 +139,7 @@ BAD_DATA = [
         TypeError,
         "X must hold real numbers in column 0 ('t'), got datetime64",
     ),
+    (pd.DataFrame(index=range(9)), ValueError, "X has no columns"),
     (pd.DataFrame({"a": [1j] * 9}), TypeError, "column 0 ('a'), got complex128"),
     (pd.DataFrame({"a": [1, "x"]}), TypeError, "X must hold real numbers in column 0 ('a'): could"),
     (

@@ -78,4 +78,4 @@ def area_colors(areas: Iterable[str] | str) -> dict[str, str]:
 
 def colors_in_file(areas: Iterable[str], file_areas: Iterable[str]) -> dict[str, str]:
     """Return the colours of ``areas``, chosen among all areas of the file they come from."""
-    return area_colors([*areas, *file_areas])
+    return area_colors([*areas, *as_list(file_areas, "file_areas")])

@@ -237,11 +237,16 @@ def _check_eigenvalues(values: F64, k: int) -> None:
         )
 
 
+def _log1p(x: F64) -> F64:
+    """Return log(1 + x) for x > -1, finite also where a huge step rounds it to -1."""
+    return np.asarray(np.log1p(np.maximum(x, -1.0 + 2.0**-53)))
+
+
 def _constant(values: F64, k: int, step: float, n: int) -> F64:
     """Return the sum over rows of squared steps times what later rows leave of them."""
     gain = 1.0 + step * values[:k]
     # log of the square of (1 + step tail) / (1 + step lead), exact also for a small gap
-    log = 2.0 * np.log1p(step * (values[k:, None] - values[:k]) / gain)
+    log = 2.0 * _log1p(step * (values[k:, None] - values[:k]) / gain)
     sums = np.full(log.shape, float(n))  # where a step is too small to move the last digit
     np.divide(np.expm1(n * log), np.expm1(log), out=sums, where=log < 0)
     return np.asarray((step / gain) ** 2 * sums)
@@ -254,7 +259,7 @@ def _varying(values: F64, k: int, steps: F64) -> F64:
     for a in range(0, len(steps), size):
         e = steps[a : a + size, None]
         # growth against direction k, so that neither factor below can overflow
-        log = 2.0 * np.log1p(e * (values - values[k - 1]) / (1.0 + e * values[k - 1]))
+        log = 2.0 * _log1p(e * (values - values[k - 1]) / (1.0 + e * values[k - 1]))
         later = np.cumsum(log[::-1], axis=0)[::-1] - log
         whole = log.sum(axis=0)
         noise = (e / (1.0 + e * values[:k])) ** 2 * np.exp(-later[:, :k])

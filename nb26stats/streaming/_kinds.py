@@ -59,6 +59,8 @@ def _check_table(x: Any) -> None:
     from pandas.api.types import is_complex_dtype, is_numeric_dtype, is_object_dtype
 
     kinds = list(x.dtypes)
+    if not kinds:
+        raise ValueError("X has no columns")
     seen = set(kinds)
     wrong = {
         kind

@@ -96,7 +96,7 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         at least five times their correlation time; otherwise intervals are too narrow, which a
         warning says, and which block to take. See the notes.
     missing : {"raise", "drop"}, default="raise"
-        Rows with NaN: an error, or left out and counted in ``n_rows_skipped_``.
+        Rows with NaN or a masked value: an error, or left out and counted in ``n_rows_skipped_``.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where replicates are computed; those of sparse rows on the CPU only.
     n_jobs : int, optional
