@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from nb26stats import plotting
 from nb26stats.streaming import OjaPCA
 from nb26stats.streaming._diagnostics import captured, recommended_block
 from nb26stats.streaming._inference import subspace_errors
@@ -38,6 +41,26 @@ def sentences(est: OjaPCA, align: str = "procrustes") -> list[str]:
     return [str(c.message) for c in caught]
 
 
+def test_warnings_name_the_line_that_asked() -> None:
+    few = OjaPCA(2, n_bootstrap=20, random_state=0).fit(X)
+    small = [OjaPCA(2).partial_fit(X[:20]) for _ in range(5)]
+    with warnings.catch_warnings(record=True) as caught, plotting.style(offscreen=True):
+        warnings.simplefilter("always")
+        few.plot()
+        few.plot("error", level=0.9)
+        few.row_regions()
+        few.subspace_test(np.eye(6)[:, :2])
+        assert len(caught) == 4
+        _ = small[0].components_
+        small[1].summary()
+        small[2].transform(X)
+        small[3].plot("scree")
+        small[4].fit(X[:20])
+        make_pipeline(StandardScaler(), OjaPCA()).fit(X[:20])
+    assert len(caught) == 10
+    assert {c.filename for c in caught} == {__file__}
+
+
 def test_no_warning_without_a_reason() -> None:
     assert sentences(fitted(), align="sign") == []
 
@@ -60,7 +83,7 @@ def test_start_not_forgotten() -> None:
 
 def test_gap_not_resolved() -> None:
     x = np.random.default_rng(0).normal(size=(3000, 6))
-    text = "eigengap after component 2 not resolved"
+    text = "eigengap after the first 2 components not resolved"
     found = [text in sentences(fitted(rows=x, random_state=i)) for i in range(3)]
     states = [fitted(rows=x, random_state=i)._gap()[1] for i in range(3)]
     assert found == states

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from nb26stats import _warnings
 
 from ._state import AT_FLOOR, PILOT, SCALE
 
@@ -100,7 +101,8 @@ def _gap(est: OjaPCA, state: State) -> list[str]:
     at_floor = bool(state.sums[AT_FLOOR]) if s.init == "pilot" else est._gap()[1]
     found = []
     if s.gap is None and at_floor:
-        found.append(f"eigengap after component {s.n_components} not resolved")
+        which = "component" if s.n_components == 1 else f"{s.n_components} components"
+        found.append(f"eigengap after the first {which} not resolved")
     if est.init_weight_ > NOT_FORGOTTEN:
         found.append(
             f"start not forgotten (weight {est.init_weight_:.2g}), intervals unreliable; "
@@ -159,4 +161,4 @@ def warn(found: list[str]) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     for sentence in found:
-        warnings.warn(sentence, ConvergenceWarning, stacklevel=4)
+        _warnings.warn(sentence, ConvergenceWarning)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from nb26stats._warnings import NB26StatsWarning
+from nb26stats._warnings import warn
 
 from ._advance import current
 from ._inference import same_signs
@@ -33,18 +33,14 @@ GAP_SHARE = 1e-3
 GAP_OF_TRACE = 1e-8
 
 
-def tell_few_rows(state: State, stacklevel: int) -> None:
+def tell_few_rows(state: State) -> None:
     """Warn once that the rows seen do not go beyond the pilot."""
-    import warnings
-
     if state.n_seen <= state.settings.pilot_size and not state.told_few:
         state.told_few = True
-        warnings.warn(
+        warn(
             f"{state.n_seen} rows do not go beyond pilot_size={state.settings.pilot_size}: the "
             "components are the plain PCA of those rows; a smaller pilot_size or more rows start "
-            "the stream",
-            NB26StatsWarning,
-            stacklevel=stacklevel,
+            "the stream"
         )
 
 
@@ -63,7 +59,7 @@ class OjaFields:
         check_is_fitted(self)
         if not self._state.started:
             check_variance(self._state)
-        tell_few_rows(self._state, stacklevel=5)
+        tell_few_rows(self._state)
         return self._state
 
     def _tracked(self) -> NDArray[Any]:

@@ -300,7 +300,7 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         _enough(state.n_seen, settings)
         check_variance(state)
         self._state = state
-        tell_few_rows(state, stacklevel=3)
+        tell_few_rows(state)
         return self
 
     def partial_fit(self, X: Any, y: object = None, check_input: bool = True) -> Self:
