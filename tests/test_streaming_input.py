@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from nb26stats import datasets, nwb
 from nb26stats.streaming import OjaPCA
 
 
@@ -64,7 +65,8 @@ BAD_PARAMETERS = [
     ({"beta": -1}, ValueError, "beta=-1 must be at least 0"),
     ({"center": 1}, TypeError, "center must be True or False"),
     ({"learning_rate": "fast"}, ValueError, "learning_rate='fast' must be one of 'auto'"),
-    ({"learning_rate": 0.1}, TypeError, "learning_rate=0.1"),
+    ({"learning_rate": 0.1}, TypeError, "learning_rate='constant', eta0=0.1"),
+    ({"learning_rate": True}, TypeError, "learning_rate=True (bool) must be one of 'auto'"),
     ({"learning_rate": "decay"}, ValueError, "learning_rate='decay' needs eta0"),
     ({"learning_rate": "constant"}, ValueError, "learning_rate='constant' needs eta0"),
     ({"init": "zeros"}, ValueError, "init='zeros' must be one of 'pilot', 'random'"),
@@ -131,7 +133,9 @@ BAD_DATA = [
     ([[1, 2], [3]], ValueError, "X must hold rows of one length"),
     ([[1, 2], [10**400, 3]], ValueError, "X must hold real numbers: int too large"),
     ([["1", "2"]], TypeError, "X must hold real numbers, got str"),
-    ({1, 2}, TypeError, "X must hold real numbers: float() argument must be"),
+    ({1, 2}, TypeError, "X must be a two-dimensional array of rows, got set"),
+    ((row for row in X), TypeError, "X must be a two-dimensional array of rows, got generator"),
+    ([[object()]], TypeError, "X must hold real numbers: float() argument must be"),
     (np.ma.masked_less(X, X[7, 3] + 1e-9), ValueError, "X contains NaN at row"),
     (pd.DataFrame(X).assign(g="1"), TypeError, "X must hold real numbers in column 6 ('g'), got"),
     (
@@ -161,6 +165,21 @@ def test_names_in_the_message() -> None:
     frame = pd.DataFrame(_with(np.nan), columns=list("uvwxyz"))
     with pytest.raises(ValueError, match=re.escape("row 7, column 3 ('x')")):
         OjaPCA().fit(frame)
+
+
+def test_what_holds_rows_is_told_from_rows() -> None:
+    path = datasets.path("A2929-200711_neurosuite.nwb")
+    with nwb.open(path) as session:
+        counts = session.spike_counts(align_to=[10.0, 900.0], window=(0.0, 1.0), bin_size=0.1)
+        holder = session.nwbfile.acquisition["CompassDirection"]
+        for x, text in (
+            (counts, "got SpikeCounts; give counts[area].reshape(-1, n_units) of it"),
+            (session, "got Session; give one of the time series it holds"),
+            (holder, "got CompassDirection; give one of the time series it holds"),
+        ):
+            for take in (OjaPCA().fit, OjaPCA().fit(X).transform):
+                with pytest.raises(TypeError, match=re.escape(text)):
+                    take(x)
 
 
 def test_refused_rows_leave_the_stream_alone() -> None:

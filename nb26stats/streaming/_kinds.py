@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nb26stats._check import R_NA_INTEGER
+
+# what arrays, tables and sparse matrices of any library have one of
+ARRAY_LIKE = ("shape", "__array__", "__array_interface__", "__dataframe__")
 
 
 class NotRealError(TypeError, ValueError):
@@ -17,13 +21,24 @@ class NotRealError(TypeError, ValueError):
 def check_kind(x: Any) -> None:
     """Refuse complex numbers, text and other things that are not numbers, and R's integer NA."""
     dtype = getattr(x, "dtype", None)
-    if x is None or (dtype is None and isinstance(x, (str, bytes, dict, int, float))):
-        raise NotRealError(f"X must be a two-dimensional array of rows, got {type(x).__name__}")
+    text = isinstance(x, (str, bytes))
+    if text or not (isinstance(x, Sequence) or any(hasattr(x, name) for name in ARRAY_LIKE)):
+        raise NotRealError(
+            f"X must be a two-dimensional array of rows, got {type(x).__name__}{_where_rows_are(x)}"
+        )
     if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
         what = "Complex data not supported: " if dtype.kind == "c" else ""
         raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")
     if isinstance(x, np.ndarray) and x.dtype == np.int32 and x.size and x.min() == R_NA_INTEGER:
         _refuse_na()
+
+
+def _where_rows_are(x: Any) -> str:
+    if hasattr(x, "counts") and hasattr(x, "unit_ids"):
+        return "; give counts[area].reshape(-1, n_units) of it, a row per bin"
+    if hasattr(x, "nwbfile") or type(x).__module__.split(".")[0] in ("pynwb", "hdmf"):
+        return "; give one of the time series it holds"
+    return ""
 
 
 def numeric(x: Any) -> Any:

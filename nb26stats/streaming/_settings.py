@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -153,6 +154,11 @@ def read_settings(
         pilot_size = as_int(est.pilot_size, "pilot_size", minimum=4 * (k + 1), maximum=MOST_PILOT)
 
     rate = est.learning_rate if callable(est.learning_rate) else None
+    if isinstance(est.learning_rate, numbers.Real) and not isinstance(est.learning_rate, bool):
+        raise TypeError(
+            f"learning_rate={est.learning_rate} is a number; a fixed step is "
+            f"learning_rate='constant', eta0={est.learning_rate}"
+        )
     schedule = "callable" if rate else as_choice(est.learning_rate, "learning_rate", SCHEDULES)
     init, rows = start_rows(est.init, k, n_features)
     if schedule in ("decay", "constant") and positive["eta0"] is None:
