@@ -160,6 +160,37 @@ def test_plain_state_keeps_names_and_arrays() -> None:
     assert_same(again.partial_fit(x[100:]), est.partial_fit(x[100:]))
 
 
+def _through_r(state: dict[str, Any]) -> dict[str, Any]:
+    """What R gives back: numbers beyond its integers and all arrays are doubles, text is text."""
+    out: dict[str, Any] = {}
+    for name, value in state.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "S":
+            value = np.array([text.decode() for text in value.tolist()], dtype=object)
+        elif isinstance(value, np.ndarray):
+            value = value.astype(np.float64)
+        elif not isinstance(value, (str, bool)):
+            value = float(value)
+        out[name] = value
+    return out
+
+
+@pytest.mark.parametrize("at", [20, 190])
+def test_plain_state_through_r(at: int) -> None:
+    x = pd.DataFrame(data(), columns=[f"unit µ{i}" for i in range(13)])
+    state = _through_r(estimator().partial_fit(x[:at]).get_state())
+    again = OjaPCA.from_state(state).partial_fit(x[at:])
+    assert_same(again, estimator().fit(x))
+    assert again.feature_names_in_.tolist() == list(x.columns)
+    state = _through_r(estimator(random_state=2**53 - 1).fit(x).get_state())
+    assert OjaPCA.from_state(state).seed_ == 2**53 - 1
+    state = _through_r(estimator(random_state=2**53 + 1).fit(x).get_state())
+    with pytest.raises(ValueError, match=r"setting_seed came back as .* lost digits"):
+        OjaPCA.from_state(state)
+    state = estimator().fit(x).get_state()
+    with pytest.raises(ValueError, match=r"setting_block_size must be a whole number, got 2\.5"):
+        OjaPCA.from_state({**state, "setting_block_size": 2.5})
+
+
 def test_state_refusals() -> None:
     x = data()
     with pytest.raises(TypeError, match="learning_rate is a function"):

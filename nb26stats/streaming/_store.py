@@ -85,6 +85,20 @@ def _plain(value: Any) -> Any:
     return value.decode("utf-8") if isinstance(value, bytes) else value
 
 
+def _whole(value: float, name: str) -> int:
+    """Return a whole number that a trip through R has made a double."""
+    if abs(value) >= 2.0**53:
+        raise ValueError(
+            f"setting_{name} came back as the double {value:.17g}, which has lost digits; set a "
+            "random_state below 2**53, or save the estimator itself"
+        )
+    return as_int(value, f"setting_{name}")
+
+
+def _plain_text(name: Any) -> str:
+    return name.decode("utf-8") if isinstance(name, bytes) else str(name)
+
+
 def _settings(known: Mapping[str, Any]) -> Settings:
     kinds: dict[str, Any] = {"int": int, "float": (int, float), "bool": bool, "str": str}
     values: dict[str, Any] = {}
@@ -93,6 +107,8 @@ def _settings(known: Mapping[str, Any]) -> Settings:
         kind, _, rest = str(f.type).partition(" ")
         if f.name == "rate" or (value is None and rest == "| None"):
             continue
+        if kind == "int" and isinstance(value, float):
+            value = values[f.name] = _whole(value, f.name)
         if not isinstance(value, kinds[kind]) or (kind == "int" and value is True):
             raise ValueError(f"setting_{f.name} must be {f.type}, got {value!r}")
     as_int(values["n_bootstrap"], "setting_n_bootstrap", minimum=0)
@@ -198,5 +214,5 @@ def _load(est: OjaPCA, stored: Mapping[str, Any]) -> None:
     est._state = state
     est.n_features_in_ = d
     if "feature_names" in stored:
-        names = np.char.decode(np.asarray(stored["feature_names"]), "utf-8")
-        est.feature_names_in_ = names.astype(object)
+        names = np.atleast_1d(np.asarray(stored["feature_names"])).tolist()
+        est.feature_names_in_ = np.array([_plain_text(n) for n in names], dtype=object)
