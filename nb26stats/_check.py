@@ -33,11 +33,7 @@ def as_int(
         elif isinstance(value, numbers.Real) and float(value).is_integer():
             out = int(float(value))
     if out is None:
-        hint = ""
-        if isinstance(value, numbers.Real) and not _is_bool(value) and not _is_span(value):
-            number = float(value)
-            hint = f"; in R write {math.floor(number)}L" if math.isfinite(number) else ""
-        raise TypeError(f"{name} must be a whole number, got {_kind(value)}{hint}")
+        raise TypeError(f"{name} must be a whole number, got {_kind(value)}")
     if out == R_NA_INTEGER:
         raise ValueError(
             f"{name}={out} looks like R's NA_integer_; give a value or leave the argument out"
