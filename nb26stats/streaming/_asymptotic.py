@@ -116,7 +116,10 @@ def oja_asymptotic_covariance(
     n_components : int
         Number of leading directions k; eigenvalues k and k + 1 must differ.
     eta : float or array-like of shape (n,)
-        Step: one for all rows, with ``n``, or the step of every row.
+        Step: one for all rows, with ``n``, or the step of every row. The steps of `OjaPCA` with
+        ``learning_rate="auto"`` are about ``np.minimum(c / (gap * t), kappa / total)`` for rows
+        ``t = np.arange(1, n + 1)``, with ``c = 1.5``, ``kappa = 0.5``, the gap between eigenvalues
+        k and k + 1, and the sum ``total`` of all.
     n : int, optional
         Number of rows. Needed with one step; with an array its length, if given.
     kurtosis : float, default=1.0
@@ -153,6 +156,16 @@ def oja_asymptotic_covariance(
     array([0.0194, 0.0065, 0.0028])
     >>> bool(np.isclose(made.expected_error, made.entry_variance.sum()))
     True
+
+    How many rows bring the error of `OjaPCA` to 0.01?
+
+    >>> variances = np.r_[10.0, 6.0, np.ones(28)]
+    >>> for n in (500, 1500):
+    ...     eta = np.minimum(1.5 / (5.0 * np.arange(1, n + 1)), 0.5 / variances.sum())
+    ...     made = oja_asymptotic_covariance(np.diag(variances), 2, eta)
+    ...     print(n, round(made.expected_error, 3))
+    500 0.026
+    1500 0.009
     """
     matrix = _covariance(cov)
     d = len(matrix)

@@ -38,6 +38,8 @@ def _where_rows_are(x: Any) -> str:
         return "; give counts[area].reshape(-1, n_units) of it, a row per bin"
     if hasattr(x, "nwbfile") or type(x).__module__.split(".")[0] in ("pynwb", "hdmf"):
         return "; give one of the time series it holds"
+    if type(x).__module__.split(".")[0] in ("h5py", "zarr"):
+        return "; give one of the datasets it holds"
     return ""
 
 

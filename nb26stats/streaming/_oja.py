@@ -136,6 +136,9 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
 
     Notes
     -----
+    The first rows fix the parameters: ``set_params`` no longer changes the estimate of a stream
+    that has begun.
+
     The method needs a gap between eigenvalues k and k + 1. One pass depends on the order of rows:
     shuffle rows that are sorted by class or time unless drift is the question. The intervals are
     for the population's directions, not for the PCA of the sample at hand. Batch PCA is the more
@@ -147,7 +150,8 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     names goes by neighbouring rows and correlations that fall off geometrically: where they fall
     more slowly, as they do in recordings, it is a lower bound. Fit again with twice the block; if
     the median of ``bootstrap_errors()`` rises by more than a tenth, take longer blocks still. The
-    rows should make 200 blocks or more.
+    rows should make 200 blocks or more. Rows that are sorted, or whose source changes on the way,
+    look autocorrelated too; there no block helps.
 
     Sparse rows are centred without being filled in. Where the mean of a column is m times its
     spread, that costs up to twice as many digits as m has; subtract such a mean beforehand.

@@ -55,7 +55,7 @@ class OjaPlots:
         align, method : str, optional
             How intervals are computed, as in ``component_intervals``. Loadings only, like the next.
         components : int or sequence of int, optional
-            Which components, counted from 0; all by default.
+            Which components, counted from 0; all by default. Titles of panels count from 1.
         names, groups : sequence, optional
             Name and group of each feature; names default to those of the columns.
         file_areas : sequence of str, optional
