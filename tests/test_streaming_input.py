@@ -261,6 +261,18 @@ def test_a_finite_outlier_leaves_the_directions_finite() -> None:
         np.testing.assert_allclose(abs(est.components_[0, 1]), 1.0, atol=1e-5)
 
 
+def test_directions_lost_within_a_block_are_not_reported() -> None:
+    rows = (np.random.default_rng(1).normal(size=(120, 17)) * np.linspace(3, 1, 17)).astype("f4")
+    est = OjaPCA(6, n_bootstrap=9, init="random", gap=1.0, random_state=0, growth_limit=100.0)
+    est.partial_fit(rows)
+    text = "growth_limit=100 is too large for float32"
+    for read in (est.summary, est.bootstrap_errors, lambda: est.bootstrap_components_):
+        with pytest.raises(ValueError, match=text):
+            read()
+    est.set_params(growth_limit=None).fit(rows)
+    assert np.isfinite(est.bootstrap_components_).all()
+
+
 def test_a_failed_fit_leaves_nothing_half_done() -> None:
     est = OjaPCA(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="NaN"):

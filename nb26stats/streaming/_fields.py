@@ -15,6 +15,7 @@ from ._advance import current
 from ._inference import same_signs
 from ._pilot import pilot_directions, pilot_rows, replicates_of
 from ._schedule import next_step
+from ._settings import Settings
 from ._state import (
     AT_FLOOR,
     GAP,
@@ -31,6 +32,7 @@ from ._state import (
 
 GAP_SHARE = 1e-3
 GAP_OF_TRACE = 1e-8
+LENGTH_OFF = 0.01
 
 
 def tell_few_rows(state: State) -> None:
@@ -41,6 +43,16 @@ def tell_few_rows(state: State) -> None:
             f"{state.n_seen} rows do not go beyond pilot_size={state.settings.pilot_size}: the "
             "components are the plain PCA of those rows; a smaller pilot_size or more rows start "
             "the stream"
+        )
+
+
+def check_unit(rows: NDArray[Any], settings: Settings) -> None:
+    """Raise ValueError where directions (..., d) were lost to rounding: all have length 1."""
+    if not np.all(np.abs(np.linalg.norm(rows, axis=-1) - 1.0) < LENGTH_OFF):
+        raise ValueError(
+            f"directions were lost to rounding within a block: growth_limit="
+            f"{settings.growth_limit:g} is too large for {settings.dtype}; fit again with a "
+            "smaller one, or with smaller steps"
         )
 
 
@@ -70,6 +82,7 @@ class OjaFields:
             rows = pilot_directions(pilot_rows(state), s.n_tracked)[0].astype(s.dtype)
         else:
             rows, _ = current(state, replicates=False)
+            check_unit(rows, s)
         largest = np.argmax(np.abs(rows), axis=1)
         return np.asarray(rows * np.sign(rows[np.arange(len(rows)), largest])[:, None])
 
@@ -235,6 +248,7 @@ class OjaFields:
         assert lanes is not None
         components = self.components_.astype(np.float64)
         replicates = replicates_of(state, lanes).astype(np.float64)
+        check_unit(replicates, s)
         return components, same_signs(components, replicates)
 
     if TYPE_CHECKING:
