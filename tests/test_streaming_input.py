@@ -546,7 +546,7 @@ def test_transform_and_back() -> None:
     np.testing.assert_allclose(est.transform(back), scores, atol=1e-12)
     assert est.transform(X.astype(np.float32)).dtype == np.float32
     assert est.inverse_transform(scores.astype(np.float32)).dtype == np.float32
-    with pytest.raises(ValueError, match="Z has 3 columns but n_components=2"):
+    with pytest.raises(ValueError, match="X has 3 columns but n_components=2"):
         est.inverse_transform(np.ones((4, 3)))
     with pytest.raises(ValueError, match="NaN at row 7, column 3"):
         est.transform(_with(np.nan))

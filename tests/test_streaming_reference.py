@@ -133,6 +133,22 @@ CASES = {
 }
 
 
+def test_a_gap_that_vanishes_does_not_bring_the_first_steps_back() -> None:
+    # from row 500 on all variances are alike, and from row 1600 on their estimates say so
+    late = np.random.default_rng(1).normal(size=(3500, 12))
+    data = np.vstack([np.random.default_rng(0).normal(size=(500, 12)) * [6, 4, *[1] * 10], late])
+    est, ref = OjaPCA(2, n_bootstrap=9, random_state=7), Reference(2, 12, 9, pilot_size=50, seed=7)
+    steps = []
+    for part in np.split(data, 8):
+        est.partial_fit(part)
+        ref.rows(part)
+        np.testing.assert_allclose(est.components_, ref.components, atol=1e-9)
+        np.testing.assert_allclose(est.bootstrap_components_, ref.boot, atol=1e-9)
+        steps.append(est.learning_rate_)
+    assert est._gap()[1]
+    assert (np.diff(steps[2:]) < 0).all()
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_reference(case: str) -> None:
     kw = CASES[case]

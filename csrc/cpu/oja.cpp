@@ -16,14 +16,17 @@ void oja_refresh(const OjaShape& shape, const OjaRule& rule, double* tracked, st
   const double rows = static_cast<double>(counts[kEpochRows]);
   const double t = static_cast<double>(counts[kRowsSeen]);
   const double trace = sums[kSquares] / t;
+  bool resolved = true;
   if (rule.refresh_gap) {
     const double last = epoch[k - 1] / rows;
     const double gap = k0 > k ? last - epoch[k] / rows : last;
     const double least = std::max(1e-3 * last, 1e-8 * trace);
     sums[kGap] = std::max(gap, least);
-    sums[kGapAtFloor] = gap < least ? 1.0 : 0.0;
+    resolved = gap >= least;
+    sums[kGapAtFloor] = resolved ? 0.0 : 1.0;
   }
-  if (rule.refresh_steps) {
+  // a gap that went out of sight, as in drifting rows, must not bring the first steps back
+  if (rule.refresh_steps && (resolved || !(sums[kStepScale] > 0.0))) {
     sums[kStepScale] = rule.c / sums[kGap];
     sums[kStepOffset] = std::max(0.0, sums[kStepScale] * trace / rule.kappa - t);
   }

@@ -56,10 +56,11 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         Number of replicates B; intervals want 99 or more.
     learning_rate : {"auto", "theory", "decay", "constant"} or callable, default="auto"
         Step eta of row t. ``"auto"``: ``c / gap / (offset + t)`` with the eigengap estimated from
-        the pilot and again whenever the number of rows has doubled; the offset keeps the step times
-        the total variance below ``kappa``. ``"theory"``: ``c log(N) / (N gap)`` for N = ``n_total``
-        rows. ``"decay"``: ``eta0 / (beta + t)``. ``"constant"``: ``eta0``, which follows drift and
-        never converges. A callable maps an array of row numbers (from 1) to steps.
+        the pilot and again whenever the number of rows has doubled (while no gap is in sight steps
+        go on as they were); the offset keeps the step times the total variance below ``kappa``.
+        ``"theory"``: ``c log(N) / (N gap)`` for N = ``n_total`` rows. ``"decay"``:
+        ``eta0 / (beta + t)``. ``"constant"``: ``eta0``, which follows drift and never converges. A
+        callable maps an array of row numbers (from 1) to steps.
     c : float, optional
         Constant of ``"auto"`` (default 1.5) and ``"theory"`` (default 1).
     kappa : float, default=0.5

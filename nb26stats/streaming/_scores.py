@@ -75,12 +75,12 @@ class OjaScores(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             np.matmul(centred, components.T, out=out[a : a + len(part)])
         return out
 
-    def inverse_transform(self: Any, Z: ArrayLike) -> NDArray[Any]:
-        """Return rows with the given scores, ``Z @ components_ + mean_``.
+    def inverse_transform(self: Any, X: ArrayLike) -> NDArray[Any]:
+        """Return rows with the given scores, ``X @ components_ + mean_``.
 
         Parameters
         ----------
-        Z : array-like of shape (m, k)
+        X : array-like of shape (m, k)
             Scores.
 
         Returns
@@ -93,13 +93,13 @@ class OjaScores(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         NotFittedError
             Before k + 1 rows were seen.
         ValueError
-            If ``Z`` does not have k columns.
+            If ``X`` does not have k columns.
         """
         check_is_fitted(self)
-        scores = check_array(unmasked(Z), dtype=FLOATS)
+        scores = check_array(unmasked(X), dtype=FLOATS)
         components = self.components_.astype(scores.dtype, copy=False)
         if scores.shape[1] != len(components):
-            raise ValueError(f"Z has {scores.shape[1]} columns but n_components={len(components)}")
+            raise ValueError(f"X has {scores.shape[1]} columns but n_components={len(components)}")
         return np.asarray(scores @ components + self._state.running_mean, dtype=scores.dtype)
 
     def _look(self: Any, source: Any, *, reset: bool) -> tuple[int, np.dtype[Any]]:

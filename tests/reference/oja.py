@@ -103,11 +103,14 @@ class Reference:
 
     def _gap(self, values: np.ndarray) -> None:
         trace = self.squares / self.t
+        resolved = True
         if self.gap is None:
             last = values[self.k - 1]
             gap = last - values[self.k] if len(values) > self.k else last
             self.ghat = max(gap, 1e-3 * last, 1e-8 * trace)
-        if self.schedule == "auto" and (self.gap is None or self.t == self.pilot_size):
+            resolved = self.ghat == gap
+        first = self.t == self.pilot_size
+        if self.schedule == "auto" and (first or (self.gap is None and resolved)):
             self.a = self.c / self.ghat
             self.off = max(0.0, self.a * trace / self.kappa - self.t)
         self.next = 2 * self.t
