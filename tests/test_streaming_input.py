@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -621,16 +620,3 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.stdout.strip() == "0", done.stderr
-
-
-@pytest.mark.parametrize("n", [1000, 3000])
-def test_memory_does_not_grow_with_rows(n: int, tmp_path: Path) -> None:
-    d, k, b = 500, 4, 160
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(n, d)))
-    x = np.load(tmp_path / "x.npy", mmap_mode="r")
-    OjaPCA(k, n_bootstrap=1, random_state=0).fit(x[:300])
-    tracemalloc.start()
-    est = OjaPCA(k, n_bootstrap=b, random_state=0).fit(x)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak <= 8 * (k + 1 + b * k) * d * 1.5 + 8 * (est.pilot_size_ + 2 * 64) * d

@@ -98,9 +98,10 @@ class Group {
 
   PilotGroup gather() {
     const std::int64_t m = m_;
-    const std::int64_t small = (3 + kPilotWork) * m + k_ + k_ * m;
-    if (static_cast<std::int64_t>(room_.size()) < (m * m + small) * kL + kL) {
-      room_.resize(static_cast<std::size_t>((m * m + small) * kL + kL));
+    const std::int64_t full = m * (m + 1) / 2;
+    const std::int64_t needed = (full + (3 + kPilotWork) * m + k_ + k_ * m) * kL + kL;
+    if (static_cast<std::int64_t>(room_.size()) < needed) {
+      room_.resize(static_cast<std::size_t>(needed));
     }
     const auto address = reinterpret_cast<std::uintptr_t>(room_.data());
     double* at = room_.data() + (64 - address % 64) % 64 / sizeof(double);
@@ -109,8 +110,8 @@ class Group {
       at += rows * kL;
       return out;
     };
-    const PilotGroup g{take(m * m), take(m),      take(m), take(m), take(kPilotWork * m),
-                       take(k_),    take(k_ * m), count_,  m,       k_};
+    const PilotGroup g{take(full), take(m),      take(m), take(m), take(kPilotWork * m),
+                       take(k_),   take(k_ * m), count_,  m,       k_};
     for (std::int64_t l = 0; l < kL; ++l) {
       const auto count = static_cast<std::int64_t>(count_[l]);
       double largest = 0.0;
@@ -120,14 +121,15 @@ class Group {
       }
       // a power of two, which keeps squares of the entries in range
       scale_[l] = largest > 0.0 ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
-      for (std::int64_t r = 0; r < m; ++r) {
-        for (std::int64_t c = 0; c <= r; ++c) {
+      for (std::int64_t c = 0; c < m; ++c) {
+        double* column = pilot_column(g, c);
+        for (std::int64_t r = c; r < m; ++r) {
           double value = 0.0;
           if (r < count) {
             const std::int64_t t = used_[r * kL + l], s = used_[c * kL + l];
             value = gram_[t * n_ + s] * scale_[l] * root_[r * kL + l] * root_[c * kL + l];
           }
-          g.matrix[(r * m + c) * kL + l] = value;
+          column[r * kL + l] = value;
         }
       }
     }

@@ -23,7 +23,7 @@ END, FULL, TOO_LARGE, BAD_STEP, TOO_FAR = range(5)
 CALL_WORK = 2e9
 # closed blocks kept for the replicates: a part of the replicates' own size, or this many bytes
 SLOT_SHARE = 0.4
-SLOT_BYTES = 2**20
+SLOT_BYTES = 2**18
 
 
 def _row_work(state: State, x: Rows) -> float:
@@ -123,7 +123,7 @@ def absorb(
     if state.replicates is not None:
         most = len(slots[0]) * s.block_size
     while at < len(x):
-        _note(state, first, n_threads, device)
+        _note(state, slots, first, n_threads, device)
         part = x[at : at + min(most, rows_to_note(state))]
         eta = steps(state, len(part))
         if isinstance(part, CsrRows):
@@ -150,17 +150,22 @@ def absorb(
         at += taken
         if stop not in (END, FULL):
             _refuse(state, stop)
-    _note(state, first, n_threads, device)
+    _note(state, slots, first, n_threads, device)
 
 
-def _note(state: State, first: int, n_threads: int, device: str) -> None:
+def _note(
+    state: State,
+    slots: tuple[NDArray[Any], ...],
+    first: int,
+    n_threads: int,
+    device: str,
+) -> None:
     """Keep the errors of the replicates where the number of rows has doubled."""
     if rows_to_note(state) > 0:
         return
     s = state.settings
     assert state.replicates is not None
     now = state.copy(groups=slice(0, 0))
-    slots = _slots(now, 1, 1.0)
     blocks = _close(now, slots)
     directions = now.directions[: s.n_components, : s.n_features].astype(np.float64)
     groups, _, _, lanes = state.replicates.shape

@@ -64,6 +64,7 @@ def take_rest(
             if len(rows):
                 absorb(state, rows, first=first_replicate, n_threads=n_threads, device=device)
             shown.update(len(raw))
+            del raw, rows  # before the next slab is read
     return state
 
 

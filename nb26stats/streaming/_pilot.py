@@ -34,8 +34,8 @@ PILOT_LANES = 8
 # one native call: cubed rows, times groups of eight, and the memory of its coefficients, as a part
 # of the replicates' own size or in bytes
 PILOT_WORK = 4e8
-PILOT_SHARE = 0.2
-PILOT_BYTES = 2**20
+PILOT_SHARE = 0.1
+PILOT_BYTES = 2**18
 
 
 @functools.cache
@@ -57,7 +57,9 @@ def pilot_rows(state: State) -> NDArray[Any] | CentredRows:
     return state.pilot[: state.n_seen]
 
 
-def pilot_directions(rows: NDArray[Any] | CentredRows, n: int) -> tuple[NDArray[Any], F64]:
+def pilot_directions(
+    rows: NDArray[Any] | CentredRows, n: int, *, last: bool = False
+) -> tuple[NDArray[Any], F64]:
     """Return the leading right singular vectors of ``rows`` and the eigenvalues of their scatter.
 
     Parameters
@@ -66,6 +68,8 @@ def pilot_directions(rows: NDArray[Any] | CentredRows, n: int) -> tuple[NDArray[
         Centred rows.
     n : int
         How many; at most min(t, d).
+    last : bool
+        Whether the rows are not needed any more, so that their memory may be used.
 
     Returns
     -------
@@ -76,9 +80,37 @@ def pilot_directions(rows: NDArray[Any] | CentredRows, n: int) -> tuple[NDArray[
         if isinstance(rows, CentredRows):
             directions, squares = leading_directions(rows, n)
             return directions, squares / len(rows)
-        _, s, vt = np.linalg.svd(rows.astype(np.float64, copy=False), full_matrices=False)
-    # a copy, so that the rest of vt is given back
-    return vt[:n].copy(), s[:n] ** 2 / len(rows)
+        own = np.array(rows, np.float64, order="C", copy=None if last else True)
+        return _singular_rows(own, n)
+
+
+def _singular_rows(a: F64, n: int) -> tuple[NDArray[Any], F64]:
+    """Return what ``pilot_directions`` does; ``a`` (t, d) is used up.
+
+    A QR factorisation first, and the singular vectors of its small factor: LAPACK's own would hold
+    several copies of the rows.
+    """
+    t, d = a.shape
+    if t >= d:
+        factors, _, _, info = lapack.dgeqrf(np.asfortranarray(a), overwrite_a=1)
+        _check_lapack("dgeqrf", info)
+        _, s, vt = np.linalg.svd(np.triu(factors[:d]))
+        return vt[:n].copy(), s[:n] ** 2 / t
+    factors, tau, _, info = lapack.dgeqrf(a.T, overwrite_a=1)
+    _check_lapack("dgeqrf", info)
+    u, s, _ = np.linalg.svd(np.triu(factors[:t]))
+    directions = np.zeros((d, n), order="F")
+    directions[:t] = u[:, :n]
+    directions, _, info = lapack.dormqr(
+        "L", "N", factors, tau, directions, lwork=64 * n, overwrite_c=1
+    )
+    _check_lapack("dormqr", info)
+    return np.ascontiguousarray(directions.T), s[:n] ** 2 / t
+
+
+def _check_lapack(name: str, info: int) -> None:
+    if info != 0:
+        raise np.linalg.LinAlgError(f"LAPACK's {name} failed with info={info}")
 
 
 def _leading(matrix: F64, k: int) -> F64 | None:
@@ -88,8 +120,7 @@ def _leading(matrix: F64, k: int) -> F64 | None:
         return None
     # scipy.linalg.eigh would spend more on its checks than on these small matrices
     values, vectors, _, _, info = lapack.dsyevr(matrix, range="I", il=n - k + 1, iu=n, lower=1)
-    if info != 0:
-        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed with info={info}")
+    _check_lapack("dsyevr", info)
     if not values[0] > RANK_TOL * values[k - 1]:
         return None
     return np.asarray(vectors[:, k - 1 :: -1])
@@ -153,6 +184,7 @@ def _start_side_by_side(state: State, rows: F64 | CentredRows, gram: F64, n_thre
                 group, lane = divmod(i, PILOT_LANES)
                 own = np.ascontiguousarray(coefficients[group, :, :, lane].T)
                 put_replicate(state.replicates, a * lanes + i, own @ rows)
+        del coefficients  # before the next are made
 
 
 def start_replicates(state: State, rows: F64 | CentredRows, n_threads: int) -> None:
@@ -182,7 +214,7 @@ def finish_pilot(state: State, n_threads: int) -> None:
     rows = pilot_rows(state)
     if not isinstance(rows, CentredRows):
         rows = rows.astype(np.float64, copy=False)
-    directions, values = pilot_directions(rows, s.n_tracked)
+    directions, values = pilot_directions(rows, s.n_tracked, last=not s.n_bootstrap)
     state.directions[:, : s.n_features] = directions
     state.pilot_values = values
     if s.n_bootstrap:

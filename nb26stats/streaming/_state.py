@@ -29,10 +29,13 @@ def rounded(n: int) -> int:
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return uninitialised memory that starts on a cache line, as vector loads like it."""
+    """Return zeros that start on a cache line, as vector loads like it.
+
+    The system makes them where they are touched first, so that what is never used takes no memory.
+    """
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
-    raw = np.empty(size + 64, np.uint8)
+    raw = np.zeros(size + 64, np.uint8)
     shift = -raw.ctypes.data % 64
     out: NDArray[Any] = raw[shift : shift + size].view(dtype).reshape(shape)
     return out
@@ -152,7 +155,6 @@ def new_state(settings: Settings) -> State:
     replicates = None
     if groups:
         replicates = aligned(shape, dtype)
-        replicates[...] = 0
     counts = np.zeros(5, np.int64)
     counts[PILOT] = s.pilot_size
     sums = np.zeros(9)

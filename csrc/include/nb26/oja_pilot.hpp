@@ -24,63 +24,71 @@ inline constexpr double kPilotApart = 0x1p-50;  // least distance of the shifts 
 
 // The pieces of one group; every array has the lane innermost.
 struct PilotGroup {
-  double* matrix;      // (m, m): rows r >= columns c hold A; (i, r > i) is reflection i
-  double* diagonal;    // (m)
-  double* side;        // (m) below the diagonal, side[i] between i and i + 1
-  double* tau;         // (m)
-  double* work;        // (kPilotWork, m)
-  double* values;      // (k) leading eigenvalues, largest first
-  double* vectors;     // (k, m)
+  double* matrix;    // (m (m + 1) / 2) columns from the diagonal down; reflections take their place
+  double* diagonal;  // (m)
+  double* side;      // (m) below the diagonal, side[i] between i and i + 1
+  double* tau;       // (m)
+  double* work;      // (kPilotWork, m)
+  double* values;    // (k) leading eigenvalues, largest first
+  double* vectors;   // (k, m)
   const double* used;  // (kPilotLanes) rows of each lane
   std::int64_t m, k;
 };
 inline constexpr int kPilotWork = 5;
 
-// A -= v w' + w v' and p += A x, for R rows of A from r on and their columns from `first` on.
+// Column c of the matrix; its row r >= c lies at [r].
+NB26_HD double* pilot_column(const PilotGroup& g, std::int64_t c) {
+  return g.matrix + (c * g.m - c * (c + 1) / 2) * kPilotLanes;
+}
+
+// A -= v w' + w v' and p += A x, for R columns of A from c on and all rows below.
 template <bool Fused, int R>
-NB26_HD void pilot_rows(const PilotGroup& g, std::int64_t first, std::int64_t r,
-                        const double* __restrict v, const double* __restrict w,
-                        const double* __restrict x, double* __restrict p) {
+NB26_HD void pilot_columns(const PilotGroup& g, std::int64_t c, const double* __restrict v,
+                           const double* __restrict w, const double* __restrict x,
+                           double* __restrict p) {
   constexpr int L = static_cast<int>(kPilotLanes);
-  const std::int64_t stride = g.m * L;
-  double* __restrict rows = g.matrix + r * stride;
-  double vr[R][L], wr[R][L], xr[R][L], sum[R][L];
+  double* column[R];
+  double vc[R][L], wc[R][L], xc[R][L], sum[R][L];
   NB26_UNROLL
   for (int s = 0; s < R; ++s) {
-    for (int l = 0; l < L; ++l) vr[s][l] = -v[(r + s) * L + l];
-    for (int l = 0; l < L; ++l) wr[s][l] = -w[(r + s) * L + l];
-    for (int l = 0; l < L; ++l) xr[s][l] = x[(r + s) * L + l];
-    for (int l = 0; l < L; ++l) sum[s][l] = p[(r + s) * L + l];  // zero so far
+    column[s] = pilot_column(g, c + s);
+    for (int l = 0; l < L; ++l) vc[s][l] = -v[(c + s) * L + l];
+    for (int l = 0; l < L; ++l) wc[s][l] = -w[(c + s) * L + l];
+    for (int l = 0; l < L; ++l) xc[s][l] = x[(c + s) * L + l];
+    for (int l = 0; l < L; ++l) sum[s][l] = p[(c + s) * L + l];
   }
-  for (std::int64_t c = first * L; c < r * L; c += L) {
-    double wc[L], vc[L], xc[L], pc[L];
-    for (int l = 0; l < L; ++l) wc[l] = w[c + l];
-    for (int l = 0; l < L; ++l) vc[l] = v[c + l];
-    for (int l = 0; l < L; ++l) xc[l] = x[c + l];
-    for (int l = 0; l < L; ++l) pc[l] = p[c + l];
+  for (int q = 0; q < R; ++q) {
+    for (int s = 0; s <= q; ++s) {
+      double* entry = column[s] + (c + q) * L;
+      for (int l = 0; l < L; ++l) {
+        const double once = madd<Fused>(vc[s][l], w[(c + q) * L + l], entry[l]);
+        const double a = madd<Fused>(wc[s][l], v[(c + q) * L + l], once);
+        entry[l] = a;
+        sum[q][l] = madd<Fused>(a, xc[s][l], sum[q][l]);
+        if (s < q) sum[s][l] = madd<Fused>(a, xc[q][l], sum[s][l]);
+      }
+    }
+  }
+  for (std::int64_t r = (c + R) * L; r < g.m * L; r += L) {
+    double wr[L], vr[L], xr[L], pr[L];
+    for (int l = 0; l < L; ++l) wr[l] = w[r + l];
+    for (int l = 0; l < L; ++l) vr[l] = v[r + l];
+    for (int l = 0; l < L; ++l) xr[l] = x[r + l];
+    for (int l = 0; l < L; ++l) pr[l] = p[r + l];
     NB26_UNROLL
     for (int s = 0; s < R; ++s) {
       double a[L];
-      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(vr[s][l], wc[l], rows[s * stride + c + l]);
-      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(wr[s][l], vc[l], a[l]);
-      for (int l = 0; l < L; ++l) rows[s * stride + c + l] = a[l];
-      for (int l = 0; l < L; ++l) sum[s][l] = madd<Fused>(a[l], xc[l], sum[s][l]);
-      for (int l = 0; l < L; ++l) pc[l] = madd<Fused>(a[l], xr[s][l], pc[l]);
+      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(vc[s][l], wr[l], column[s][r + l]);
+      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(wc[s][l], vr[l], a[l]);
+      for (int l = 0; l < L; ++l) column[s][r + l] = a[l];
+      for (int l = 0; l < L; ++l) sum[s][l] = madd<Fused>(a[l], xr[l], sum[s][l]);
+      for (int l = 0; l < L; ++l) pr[l] = madd<Fused>(a[l], xc[s][l], pr[l]);
     }
-    for (int l = 0; l < L; ++l) p[c + l] = pc[l];
+    for (int l = 0; l < L; ++l) p[r + l] = pr[l];
   }
+  NB26_UNROLL
   for (int s = 0; s < R; ++s) {
-    for (int q = 0; q <= s; ++q) {
-      double* entry = rows + s * stride + (r + q) * L;
-      for (int l = 0; l < L; ++l) {
-        const double once = madd<Fused>(vr[s][l], w[(r + q) * L + l], entry[l]);
-        const double a = madd<Fused>(wr[s][l], v[(r + q) * L + l], once);
-        entry[l] = a;
-        sum[s][l] = madd<Fused>(a, xr[q][l], sum[s][l]);
-        if (q < s) p[(r + q) * L + l] = madd<Fused>(a, xr[s][l], p[(r + q) * L + l]);
-      }
-    }
-    for (int l = 0; l < L; ++l) p[(r + s) * L + l] = sum[s][l];
+    for (int l = 0; l < L; ++l) p[(c + s) * L + l] = sum[s][l];
   }
 }
 
@@ -88,9 +96,9 @@ NB26_HD void pilot_rows(const PilotGroup& g, std::int64_t first, std::int64_t r,
 template <bool Fused>
 NB26_HD void pilot_pass(const PilotGroup& g, std::int64_t first, const double* v, const double* w,
                         const double* x, double* p) {
-  std::int64_t r = first;
-  for (; r + 2 <= g.m; r += 2) pilot_rows<Fused, 2>(g, first, r, v, w, x, p);
-  for (; r < g.m; ++r) pilot_rows<Fused, 1>(g, first, r, v, w, x, p);
+  std::int64_t c = first;
+  for (; c + 2 <= g.m; c += 2) pilot_columns<Fused, 2>(g, c, v, w, x, p);
+  for (; c < g.m; ++c) pilot_columns<Fused, 1>(g, c, v, w, x, p);
 }
 
 // Reflection that makes x (n) a multiple of the first unit vector: x becomes v, v_0 = 1.
@@ -125,20 +133,15 @@ NB26_HD void pilot_tridiagonal(const PilotGroup& g) {
   const double* v = g.work + 2 * m * L;  // zeros before the first reflection
   for (std::int64_t i = 0; i < 3 * m * L; ++i) g.work[i] = 0.0;
   for (std::int64_t i = 0; i < m; ++i) {
-    double* x = g.matrix + i * m * L;
-    for (int l = 0; l < L; ++l) {
-      g.diagonal[i * L + l] =
-          madd<Fused>(-w[i * L + l], v[i * L + l],
-                      madd<Fused>(-v[i * L + l], w[i * L + l], g.matrix[(i * m + i) * L + l]));
-    }
-    if (i + 1 == m) break;
-    for (std::int64_t r = i + 1; r < m; ++r) {
-      const double* __restrict a = g.matrix + (r * m + i) * L;
+    double* x = pilot_column(g, i);
+    for (std::int64_t r = i; r < m; ++r) {
       for (int l = 0; l < L; ++l) {
-        const double once = madd<Fused>(-v[r * L + l], w[i * L + l], a[l]);
+        const double once = madd<Fused>(-v[r * L + l], w[i * L + l], x[r * L + l]);
         x[r * L + l] = madd<Fused>(-w[r * L + l], v[i * L + l], once);
       }
     }
+    for (int l = 0; l < L; ++l) g.diagonal[i * L + l] = x[i * L + l];
+    if (i + 1 == m) break;
     double* tau = g.tau + i * L;
     pilot_reflection(x + (i + 1) * L, m - i - 1, g.side + i * L, tau);
     for (std::int64_t j = (i + 1) * L; j < m * L; ++j) p[j] = 0.0;
@@ -381,7 +384,7 @@ NB26_HD void pilot_back(const PilotGroup& g) {
   constexpr int L = static_cast<int>(kPilotLanes);
   const std::int64_t m = g.m;
   for (std::int64_t i = m - 2; i >= 0; --i) {
-    const double* __restrict v = g.matrix + i * m * L;
+    const double* __restrict v = pilot_column(g, i);
     for (std::int64_t j = 0; j < g.k; ++j) {
       double* __restrict x = g.vectors + j * m * L;
       double dot[L];
