@@ -16,7 +16,7 @@ from nb26stats.r import to_r
 from nb26stats.streaming import OjaPCA
 from nb26stats.streaming._inference import basis_rows, rotated, row_covariances
 from nb26stats.streaming._regions import make_regions
-from nb26stats.streaming._test import make_test
+from nb26stats.streaming._subspace_test import make_test
 
 METRICS = ("sin2_fro", "sin2_op", "sin_op", "projection_fro")
 

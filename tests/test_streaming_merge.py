@@ -18,7 +18,7 @@ from nb26stats.streaming import OjaPCA
 from nb26stats.streaming._inference import subspace_errors
 from nb26stats.streaming._merge import joined
 from nb26stats.streaming._regions import RowRegions
-from nb26stats.streaming._test import SubspaceTest
+from nb26stats.streaming._subspace_test import SubspaceTest
 
 
 def data(n: int = 900, d: int = 6, seed: int = 3, shift: float = 1.0) -> np.ndarray:

@@ -12,7 +12,7 @@ from nb26stats._check import as_choice
 from ._diagnostics import findings, warn
 from ._inference import F64, intervals, order_statistic, subspace_errors
 from ._regions import RowRegions, make_regions
-from ._test import SubspaceTest, make_test
+from ._subspace_test import SubspaceTest, make_test
 
 if TYPE_CHECKING:
     import pandas as pd
