@@ -157,6 +157,10 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     Sparse rows are centred without being filled in. Where the mean of a column is m times its
     spread, that costs up to twice as many digits as m has; subtract such a mean beforehand.
 
+    Peak memory is up to one and a half times the directions and replicates, beside the pilot and
+    two blocks of rows; a source that is read adds one slab of 4096 rows. Small streams take a
+    quarter of a megabyte more.
+
     The update is Oja's (1982); replicates with random weights follow the online bootstrap of Lunde,
     Sarkar and Ward (2021), here for several components. Step schedule, pilot and block weights are
     choices of this package.
