@@ -69,7 +69,7 @@ CASES = [
     ({"on_outside": "warn"}, ValueError, "on_outside.*'mask', 'drop', 'raise'"),
     ({"rate": 1}, TypeError, "rate must be True or False"),
     ({"n_threads": -1}, ValueError, "n_threads"),
-    ({"n_threads": 1.5}, TypeError, "n_threads must be a whole number.*1L"),
+    ({"n_threads": 1.5}, TypeError, "n_threads must be a whole number, got 1.5"),
     ({"n_threads": True}, TypeError, "n_threads"),
     ({"n_threads": -2147483648}, ValueError, "NA_integer_"),
     # events

@@ -72,7 +72,8 @@ def peaks(path: Path, k: int, b: int) -> dict[str, int]:
         capture_output=True,
         text=True,
         timeout=280,
-        env={**os.environ, **GLIBC, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=path.parent,  # not where a source folder would hide what is installed
+        env={**os.environ, **GLIBC},
     )
     assert done.returncode == 0, done.stderr
     out: dict[str, int] = json.loads(done.stdout)

@@ -430,16 +430,14 @@ def test_parts_must_be_past_their_pilot() -> None:
 # shards
 
 
-def fit_shard(rows: np.ndarray, seed: int) -> OjaPCA:
-    return OjaPCA(2, n_bootstrap=19, random_state=seed).fit(rows)
-
-
 def test_shards_fitted_elsewhere() -> None:
     shards = np.array_split(data(1500), 3)
-    here = OjaPCA.merge(fit_shard(rows, i) for i, rows in enumerate(shards)).get_state()
-    jobs = [joblib.delayed(fit_shard)(rows, i) for i, rows in enumerate(shards)]
+    # methods of estimators, since workers cannot import a test's own functions
+    fits = [OjaPCA(2, n_bootstrap=19, random_state=i).fit for i in range(3)]
+    here = OjaPCA.merge(fit(rows) for fit, rows in zip(fits, shards, strict=True)).get_state()
+    jobs = [joblib.delayed(fit)(rows) for fit, rows in zip(fits, shards, strict=True)]
     same(OjaPCA.merge(joblib.Parallel(n_jobs=2)(jobs)).get_state(), here)
-    lazy = [dask.delayed(fit_shard)(rows, i) for i, rows in enumerate(shards)]
+    lazy = [dask.delayed(fit)(rows) for fit, rows in zip(fits, shards, strict=True)]
     same(OjaPCA.merge(dask.compute(*lazy, scheduler="threads")).get_state(), here)
     # the whole of it as one task graph
     same(dask.delayed(OjaPCA.merge)(lazy).compute(scheduler="threads").get_state(), here)

@@ -170,13 +170,15 @@ def _note(
     directions = now.directions[: s.n_components, : s.n_features].astype(np.float64)
     groups, _, _, lanes = state.replicates.shape
     errors = []
-    # a few groups at a time, so that there is no second copy of all replicates
-    step = max(1, groups // 16)
+    # a few groups at a time, so that there is no second copy of all replicates, but two for threads
+    step = 2 * max(1, groups // 32) if groups >= 16 else 1
     for g in range(0, groups, step):
         at = first + g * lanes
         some = copy_aligned(state.replicates[g : g + step])
         _apply(now, slots, blocks, some, at, n_threads, device)
-        errors.append(errors_of(directions, some, min(len(some) * lanes, s.n_bootstrap - at)))
+        for i in range(len(some)):
+            held = min(lanes, s.n_bootstrap - at - i * lanes)
+            errors.append(errors_of(directions, some[i : i + 1], held))
     note(state, np.concatenate(errors))
 
 
