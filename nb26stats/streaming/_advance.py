@@ -13,7 +13,7 @@ from nb26stats._dispatch import core, cuda
 from . import _sparse
 from ._csr import CsrRows
 from ._history import errors_of, note, rows_to_note
-from ._pilot import finish_pilot
+from ._pilot import finish_pilot, one_blas_thread
 from ._rows import Rows
 from ._schedule import steps
 from ._state import OPEN, State, aligned, copy_aligned, rounded
@@ -172,13 +172,14 @@ def _note(
     errors = []
     # a few groups at a time, so that there is no second copy of all replicates, but two for threads
     step = 2 * max(1, groups // 32) if groups >= 16 else 1
-    for g in range(0, groups, step):
-        at = first + g * lanes
-        some = copy_aligned(state.replicates[g : g + step])
-        _apply(now, slots, blocks, some, at, n_threads, device)
-        for i in range(len(some)):
-            held = min(lanes, s.n_bootstrap - at - i * lanes)
-            errors.append(errors_of(directions, some[i : i + 1], held))
+    with one_blas_thread():
+        for g in range(0, groups, step):
+            at = first + g * lanes
+            some = copy_aligned(state.replicates[g : g + step])
+            _apply(now, slots, blocks, some, at, n_threads, device)
+            for i in range(len(some)):
+                held = min(lanes, s.n_bootstrap - at - i * lanes)
+                errors.append(errors_of(directions, some[i : i + 1], held))
     note(state, np.concatenate(errors))
 
 

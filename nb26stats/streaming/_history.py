@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._inference import F64, subspace_errors
-from ._pilot import one_blas_thread
 from ._state import State, lanes_to_replicates
 
 # first entry of a stream without a pilot
@@ -29,10 +28,12 @@ def rows_to_note(state: State) -> int:
 
 
 def errors_of(directions: F64, lanes: NDArray[Any], n: int) -> F64:
-    """Return the errors of the first ``n`` replicates in ``lanes`` around ``directions``."""
+    """Return the errors of the first ``n`` replicates in ``lanes`` around ``directions``.
+
+    To be called with BLAS held at one thread.
+    """
     made = lanes_to_replicates(lanes, n, directions.shape[1]).astype(np.float64, copy=False)
-    with one_blas_thread():
-        return subspace_errors(directions, made, "sin2_fro")
+    return subspace_errors(directions, made, "sin2_fro")
 
 
 def note(state: State, errors: F64) -> None:
