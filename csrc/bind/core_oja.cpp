@@ -41,11 +41,11 @@ py::tuple rows(const OjaShape& shape, const OjaRule& rule, const py::tuple& arra
     // the estimate and its replicates advance in one call, so that an interrupt cannot leave them
     // at different rows
     py::gil_scoped_release release;
-    done = oja_rows<T>(shape, rule, call.state(), input.data, step, input.shape[0], slots,
-                       keep || own.data != nullptr);
-    if (own.data != nullptr && done.blocks > 0) {
-      oja_replicates<T>(shape, weights, slots, done.blocks, own.data, own.groups, first, n_threads);
-    }
+    done =
+        own.data == nullptr
+            ? oja_rows<T>(shape, rule, call.state(), input.data, step, input.shape[0], slots, keep)
+            : oja_advance<T>(shape, rule, call.state(), input.data, step, input.shape[0], slots,
+                             weights, own.data, own.groups, first, n_threads);
   }
   return py::make_tuple(done.rows, done.blocks, static_cast<int>(done.stop));
 }
@@ -117,7 +117,7 @@ void register_oja(py::module_& m) {
       },
       arg("sizes"), arg("rule"), arg("state"), arg("x"), arg("steps"), arg("slots"),
       arg("replicates"), arg("weights"), arg("first"), arg("keep"), arg("n_threads"),
-      "Absorb rows of `x`; closed blocks reach `replicates` and, with `keep`, stay in `slots`:\n"
+      "Absorb rows of `x`; closed blocks reach `replicates` or, with `keep`, stay in `slots`:\n"
       "(rows taken, blocks closed, why it stopped).");
   m.def(
       "oja_close",

@@ -3,9 +3,13 @@
 // side by side.
 #pragma once
 
+#include <omp.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <vector>
 
@@ -191,13 +195,17 @@ class Closer {
 // Multiply-adds for which waking a thread pays.
 constexpr std::int64_t kThreadWork = 4'000'000;
 
-// work(scratch, replicates of the group, index of its first) for every group, in parallel; cost:
-// multiply-adds of one group.
+// Threads for the groups; cost: multiply-adds of one of them.
+int threads_worth(std::int64_t groups, std::int64_t cost, int n_threads) {
+  const std::int64_t worth = n_threads == 0 ? 1 + groups * cost / kThreadWork : groups;
+  return threads_for(n_threads, std::min(groups, worth));
+}
+
+// work(scratch, replicates of the group, index of its first) for every group, in parallel.
 template <typename T, typename Work>
 void over_groups(const OjaShape& shape, T* replicates, std::int64_t groups, std::int64_t cost,
                  int n_threads, const Work& work) {
-  const std::int64_t worth = n_threads == 0 ? 1 + groups * cost / kThreadWork : groups;
-  const int threads = threads_for(n_threads, std::min(groups, worth));
+  const int threads = threads_worth(groups, cost, n_threads);
   const std::int64_t lanes = kOjaLanes<T>;
   const std::int64_t size = rounded(shape.columns) * shape.components * lanes;
   std::vector<LaneScratch<T>> scratch;
@@ -210,6 +218,31 @@ void over_groups(const OjaShape& shape, T* replicates, std::int64_t groups, std:
     for (std::int64_t g = thread; g < groups; g += threads) {
       work(own, replicates + g * size, g * lanes);
     }
+  }
+}
+
+// Slots a..a+n-1.
+template <typename T>
+OjaSlots<T> some_slots(const OjaShape& shape, const OjaSlots<T>& slots, std::int64_t a,
+                       std::int64_t n) {
+  const std::int64_t m8 = oja_slot_rows(shape);
+  return {slots.rows + a * m8 * shape.stride, slots.gram + a * m8 * m8, slots.steps + a * m8,
+          slots.sizes + 2 * a, n};
+}
+
+// The blocks of the first slots for one group of replicates, the first of which has index `first`.
+template <typename T>
+void apply_blocks(const OjaShape& shape, const OjaWeights& weights, const OjaSlots<T>& slots,
+                  std::int64_t blocks, T* w, std::int64_t first, const OjaLaneScratch<T>& scratch) {
+  const OjaPieces<T>& run = table<T>().group;
+  const OjaDraw<T> draw = table<T>().weights[static_cast<int>(weights.kind)];
+  const std::int64_t m8 = oja_slot_rows(shape), d8 = rounded(shape.columns);
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t m = slots.sizes[2 * b];
+    draw(weights, first, slots.sizes[2 * b + 1], slots.steps + b * m8, m, m8, scratch.weights);
+    oja_lanes_block<T>(run, w, d8, shape.components, shape.stride, m, m8,
+                       slots.rows + b * m8 * shape.stride, slots.gram + b * m8 * m8, scratch,
+                       shape.paired);
   }
 }
 
@@ -271,21 +304,64 @@ template <typename T>
 void oja_replicates(const OjaShape& shape, const OjaWeights& weights, const OjaSlots<T>& slots,
                     std::int64_t blocks, T* replicates, std::int64_t groups, std::int64_t first,
                     int n_threads) {
-  const OjaPieces<T>& run = table<T>().group;
-  const auto draw = table<T>().weights[static_cast<int>(weights.kind)];
   const std::int64_t m8 = oja_slot_rows(shape), d8 = rounded(shape.columns);
   const std::int64_t cost = 2 * blocks * m8 * d8 * shape.components * kOjaLanes<T>;
   over_groups<T>(shape, replicates, groups, cost, n_threads,
                  [&](const OjaLaneScratch<T>& scratch, T* w, std::int64_t offset) {
-                   for (std::int64_t b = 0; b < blocks; ++b) {
-                     const std::int64_t m = slots.sizes[2 * b];
-                     draw(weights, first + offset, slots.sizes[2 * b + 1], slots.steps + b * m8, m,
-                          m8, scratch.weights);
-                     oja_lanes_block<T>(run, w, d8, shape.components, shape.stride, m, m8,
-                                        slots.rows + b * m8 * shape.stride,
-                                        slots.gram + b * m8 * m8, scratch, shape.paired);
-                   }
+                   apply_blocks<T>(shape, weights, slots, blocks, w, first + offset, scratch);
                  });
+}
+
+template <typename T>
+OjaProgress oja_advance(const OjaShape& shape, const OjaRule& rule, const OjaState<T>& state,
+                        const T* x, const double* steps, std::int64_t n, const OjaSlots<T>& slots,
+                        const OjaWeights& weights, T* replicates, std::int64_t groups,
+                        std::int64_t first, int n_threads) {
+  const std::int64_t lanes = kOjaLanes<T>;
+  const std::int64_t size = rounded(shape.columns) * shape.components * lanes;
+  const std::int64_t cost = 2 * (state.counts[kRowsOpen] + n) * size;
+  const int threads = threads_worth(groups, cost, n_threads);
+  // with threads to share the work, one of them closes the next blocks meanwhile
+  const std::int64_t half = threads > 1 ? slots.slots / 2 : 0;
+  const OjaSlots<T> part[2] = {some_slots<T>(shape, slots, 0, half > 0 ? half : slots.slots),
+                               some_slots<T>(shape, slots, half, half > 0 ? half : slots.slots)};
+  std::vector<LaneScratch<T>> scratch;
+  OjaProgress total{0, 0, OjaStop::kEnd};
+  OjaProgress done = oja_rows<T>(shape, rule, state, x, steps, n, part[0], true);
+  for (int now = 0;; now = 1 - now) {
+    total = {total.rows + done.rows, total.blocks + done.blocks, done.stop};
+    if (done.blocks == 0) return total;
+    const bool more = done.stop == OjaStop::kFull;
+    const auto rows = [&] {
+      return oja_rows<T>(shape, rule, state, x + total.rows * shape.columns,
+                         steps ? steps + total.rows : nullptr, n - total.rows, part[1 - now], true);
+    };
+    while (scratch.size() < static_cast<std::size_t>(threads)) {
+      scratch.emplace_back(shape.components, oja_slot_rows(shape), lanes);
+    }
+    OjaProgress next{0, 0, OjaStop::kEnd};
+    std::atomic<std::int64_t> turn{0};
+    std::exception_ptr error;
+#pragma omp parallel num_threads(threads)
+    {
+      const int thread = omp_get_thread_num();
+      if (thread == 0 && more && half > 0) {
+        try {
+          next = rows();
+        } catch (...) {
+          error = std::current_exception();
+        }
+      }
+      const OjaLaneScratch<T> own = scratch[static_cast<std::size_t>(thread)].view();
+      for (std::int64_t g = turn++; g < groups; g = turn++) {
+        apply_blocks<T>(shape, weights, part[now], done.blocks, replicates + g * size,
+                        first + g * lanes, own);
+      }
+    }
+    if (error) std::rethrow_exception(error);
+    if (!more) return total;
+    done = half > 0 ? next : rows();
+  }
 }
 
 template <typename T>
@@ -309,6 +385,9 @@ void oja_orthonormalise(const OjaShape& shape, T* replicates, std::int64_t group
   template std::int64_t oja_close<T>(const OjaShape&, const OjaState<T>&, const OjaSlots<T>&);    \
   template void oja_replicates<T>(const OjaShape&, const OjaWeights&, const OjaSlots<T>&,         \
                                   std::int64_t, T*, std::int64_t, std::int64_t, int);             \
+  template OjaProgress oja_advance<T>(const OjaShape&, const OjaRule&, const OjaState<T>&,        \
+                                      const T*, const double*, std::int64_t, const OjaSlots<T>&,  \
+                                      const OjaWeights&, T*, std::int64_t, std::int64_t, int);    \
   template void oja_orthonormalise<T>(const OjaShape&, T*, std::int64_t, int);
 
 }  // namespace nb26

@@ -120,8 +120,8 @@ def absorb(
     row_work = _row_work(state, x)
     slots = _slots(state, (int(state.counts[OPEN]) + len(x) - at) // s.block_size + 1, row_work)
     most = max(1, int(CALL_WORK / row_work))
-    if state.replicates is not None:
-        most = len(slots[0]) * s.block_size
+    if on_device or (s.sparse and state.replicates is not None):
+        most = len(slots[0]) * s.block_size  # what a call closes stays in the slots
     while at < len(x):
         _note(state, slots, first, n_threads, device)
         part = x[at : at + min(most, rows_to_note(state))]

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <thread>
 #include <vector>
@@ -508,6 +509,46 @@ void check_long_columns() {
   }
 }
 
+// Rows and replicates in one call, with one of the threads a few blocks ahead of the others.
+template <typename T>
+void check_advance(OjaMultiplier kind) {
+  constexpr std::int64_t d = 21, k = 3, n = 190, kBlock = 8;
+  Stream<T> apart(d, k, kBlock, n, 30, kind);
+  apart.apply(apart.take(0, n), 1);
+  for (const std::int64_t slots : {1, 2, 3, 5}) {
+#ifdef __SANITIZE_THREAD__
+    for (const int threads : {1}) {  // it does not see what OpenMP keeps apart
+#else
+    for (const int threads : {1, 2, 3}) {
+#endif
+      Stream<T> s(d, k, kBlock, n, 30, kind);
+      auto room = s.slots();
+      room.slots = slots;
+      const auto done =
+          nb26::oja_advance<T>(s.shape, s.rule, s.state(), s.x.data(), nullptr, n, room, s.weights,
+                               s.replicates.data(), s.groups, 0, threads);
+      CHECK(done.rows == n && done.stop == nb26::OjaStop::kEnd);
+      CHECK(done.blocks > slots);
+      CHECK(s.replicates == apart.replicates && s.directions == apart.directions);
+      CHECK(s.counts == apart.counts && s.sums == apart.sums);
+      // a row that is refused leaves everything before it in place
+      Stream<T> bad(d, k, kBlock, n, 30, kind), good(d, k, kBlock, n, 30, kind);
+      bad.x[static_cast<std::size_t>(100 * d)] = std::numeric_limits<T>::max();
+      const auto most = [&](Stream<T>& stream, std::int64_t rows) {
+        auto few = stream.slots();
+        few.slots = slots;
+        return nb26::oja_advance<T>(stream.shape, stream.rule, stream.state(), stream.x.data(),
+                                    nullptr, rows, few, stream.weights, stream.replicates.data(),
+                                    stream.groups, 0, threads);
+      };
+      const auto stopped = most(bad, n);
+      CHECK(stopped.rows == 100 && stopped.stop == nb26::OjaStop::kTooLarge);
+      CHECK(most(good, 100).rows == 100);
+      CHECK(bad.replicates == good.replicates && bad.directions == good.directions);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -530,6 +571,9 @@ int main() {
   check_chunks<double>(OjaMultiplier::kDouble);
   check_chunks<float>(OjaMultiplier::kDouble);
   check_chunks<double>(OjaMultiplier::kPaired);
+  check_advance<double>(OjaMultiplier::kDouble);
+  check_advance<float>(OjaMultiplier::kExponential);
+  check_advance<double>(OjaMultiplier::kPaired);
   check_threads<double>();
   check_threads<float>();
   check_pilot<double>(40, 23, 3, 1);

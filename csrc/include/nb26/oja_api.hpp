@@ -135,6 +135,13 @@ template <typename T>
 void oja_replicates(const OjaShape&, const OjaWeights&, const OjaSlots<T>&, std::int64_t blocks,
                     T* replicates, std::int64_t groups, std::int64_t first, int n_threads);
 
+// Absorb rows as oja_rows does and apply their blocks to the replicates, as many slots at a time as
+// there are; blocks counts all of them.
+template <typename T>
+OjaProgress oja_advance(const OjaShape&, const OjaRule&, const OjaState<T>&, const T* x,
+                        const double* steps, std::int64_t n, const OjaSlots<T>&, const OjaWeights&,
+                        T* replicates, std::int64_t groups, std::int64_t first, int n_threads);
+
 // Orthonormalise the k columns of every replicate in place.
 template <typename T>
 void oja_orthonormalise(const OjaShape&, T* replicates, std::int64_t groups, int n_threads);
