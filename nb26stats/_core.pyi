@@ -113,7 +113,7 @@ def oja_rows(
     keep: bool,
     n_threads: int,
 ) -> tuple[Any, ...]:
-    """Absorb rows of `x`; closed blocks reach `replicates` and, with `keep`, stay in `slots`: (rows
+    """Absorb rows of `x`; closed blocks reach `replicates` or, with `keep`, stay in `slots`: (rows
     taken, blocks closed, why it stopped)."""
 
 def oja_sparse_close(
