@@ -7,7 +7,8 @@ rows, the ordinary bootstrap on one resample of 200. Operations per row and colu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from measure import Row, alternate, compare, per_second, table
@@ -49,6 +50,14 @@ def scaled(times: Mapping[str, Sequence[float]], name: str, factor: float) -> li
     return [factor * seconds for seconds in times[name]]
 
 
+def _side_by_side(call: Callable[[], object]) -> None:
+    threads = [threading.Thread(target=call) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def _size(d: int, k: int, n: int, loop_rows: int) -> list[Row]:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, d)) * np.r_[np.sqrt(np.arange(10, 10 - k, -1.0)), np.ones(d - k)]
@@ -63,8 +72,6 @@ def _size(d: int, k: int, n: int, loop_rows: int) -> list[Row]:
     times = alternate(
         {
             "ours": lambda: fit(x, B),
-            "float32": lambda: fit(narrow, B),
-            "two": lambda: fit(x, B, 2),
             "alone": lambda: fit(x, 0),
             "loop": lambda: row_loop(x[:loop_rows], k, B),
             "one resample": lambda: PCA(k, svd_solver="covariance_eigh").fit(resample),
@@ -74,6 +81,17 @@ def _size(d: int, k: int, n: int, loop_rows: int) -> list[Row]:
     )
     times["NumPy row loop (scaled)"] = scaled(times, "loop", n / loop_rows)
     times["bootstrap of PCA (200 x one)"] = scaled(times, "one resample", B)
+    # what loads the machine beside us can only take a ratio below its own, so these get more rounds
+    near = alternate(
+        {
+            "ours in float64": lambda: fit(x, B),
+            "float32": lambda: fit(narrow, B),
+            "two": lambda: fit(x, B, 2),
+            "side by side": lambda: _side_by_side(lambda: fit(x, B)),
+        },
+        rounds=9,
+    )
+    near["side by side"] = scaled(near, "side by side", 0.5)
     share = operations(d, k, n, B) / (20 * 2 * BLOCK * d * b.shape[1])
     times["all operations at NumPy's product rate"] = scaled(times, "product", share)
     size = f"d={d}, k={k}, n={n}"
@@ -84,13 +102,13 @@ def _size(d: int, k: int, n: int, loop_rows: int) -> list[Row]:
         ("B=200", "ours", "all operations at NumPy's product rate", ">= .59 (1 / 1.7)"),
         ("B=200, float32", "float32", "ours", ">= 1.7 at d=1000"),
         ("B=200, 2 threads", "two", "ours", ">= 1.7 on idle cores"),
+        ("B=200, one of two fits side by side", "side by side", "ours", "the machine's own limit"),
         ("B=0", "alone", "IncrementalPCA(batch_size=100)", ">= 1"),
     ):
         work = operations(d, k, n, 0 if key == "alone" else B)
-        rate = per_second(work, min(times[key]), "FLOP")
-        named = {**times, "ours in float64": times["ours"]}
-        label = "ours in float64" if peer == "ours" else peer
-        out.append(compare(f"{what}, {size}", named, key, label, target=target, rate=rate))
+        held, label = (near, "ours in float64") if peer == "ours" else (times, peer)
+        rate = per_second(work, min(held[key]), "FLOP")
+        out.append(compare(f"{what}, {size}", held, key, label, target=target, rate=rate))
     return out
 
 
