@@ -45,6 +45,14 @@ def oja_close(
 ) -> int:
     """Close the open block, if there is one: the number of blocks closed."""
 
+def oja_errors(
+    sizes: tuple[Any, ...],
+    directions: NDArray[Any],
+    replicates: object,
+    n_threads: int,
+) -> NDArray[Any]:
+    """Squared subspace error (groups, lanes) of every replicate around the rows of `directions`."""
+
 def oja_lanes(itemsize: int) -> int:
     """Replicates that are computed side by side."""
 

@@ -84,6 +84,20 @@ void orthonormalise(const OjaShape& shape, const py::object& replicates, int n_t
   oja_orthonormalise<T>(shape, own.data, own.groups, n_threads);
 }
 
+template <typename T>
+py::array_t<double> errors(const OjaShape& shape, const py::array& directions,
+                           const py::object& replicates, int n_threads) {
+  const OjaReplicates<T> own = oja_replicate_array<T>(shape, replicates);
+  const auto rows = read<double>(directions, "directions", {shape.components, shape.columns});
+  py::array_t<double> out({own.groups, kOjaLanes<T>});
+  double* to = out.mutable_data();
+  {
+    py::gil_scoped_release release;
+    oja_errors<T>(shape, rows.data, own.data, own.groups, to, n_threads);
+  }
+  return out;
+}
+
 }  // namespace
 
 void register_oja(py::module_& m) {
@@ -149,6 +163,16 @@ void register_oja(py::module_& m) {
       },
       arg("sizes"), arg("replicates"), arg("n_threads"),
       "Orthonormalise every replicate in place.");
+  m.def(
+      "oja_errors",
+      [](const py::tuple& sizes, const py::array& directions, const py::object& replicates,
+         int n_threads) {
+        const auto [shape, narrow] = oja_sizes(sizes);
+        const auto call = narrow ? errors<float> : errors<double>;
+        return call(shape, directions, replicates, n_threads);
+      },
+      arg("sizes"), arg("directions"), arg("replicates"), arg("n_threads"),
+      "Squared subspace error (groups, lanes) of every replicate around the rows of `directions`.");
   m.def(
       "oja_refresh",
       [](const py::tuple& sizes, const py::tuple& rule, py::array& tracked, py::array& counts,

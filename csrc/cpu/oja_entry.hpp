@@ -15,6 +15,7 @@
 
 #include "nb26/isa.hpp"
 #include "nb26/oja_api.hpp"
+#include "nb26/oja_errors.hpp"
 #include "nb26/oja_lanes.hpp"
 #include "nb26/oja_rows.hpp"
 #include "nb26/threads.hpp"
@@ -78,6 +79,11 @@ struct Level;
                             std::int64_t m, std::int64_t m8, T* out) {                             \
       oja_gram_body<isa, T>(rows, stride, padded, m, m8, out);                                     \
     }                                                                                              \
+    template <typename T, int L>                                                                   \
+    target static void errors(const T* w, const double* u, std::int64_t d, std::int64_t k,         \
+                              double* overlap, double* out) {                                      \
+      oja_errors_body<isa, T, L>(w, u, d, k, overlap, out);                                        \
+    }                                                                                              \
   };
 
 NB26_OJA_LEVEL(0, )
@@ -109,6 +115,7 @@ struct Table {
   OjaPause (*rows)(const OjaShape&, const OjaRule&, const OjaState<T>&, const T*, const double*,
                    std::int64_t, T*);
   void (*gram)(const T*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, T*);
+  void (*errors)(const T*, const double*, std::int64_t, std::int64_t, double*, double*);
 };
 
 template <typename T, int Isa>
@@ -121,7 +128,8 @@ constexpr Table<T> table_of() {
       {At::template weights<T, L, OjaMultiplier::kDouble>,
        At::template weights<T, L, OjaMultiplier::kExponential>, At::template paired_weights<T, L>},
       At::template rows<T>,
-      At::template gram<T>};
+      At::template gram<T>,
+      At::template errors<T, L>};
 }
 
 template <typename T>
@@ -375,6 +383,23 @@ void oja_orthonormalise(const OjaShape& shape, T* replicates, std::int64_t group
                  });
 }
 
+template <typename T>
+void oja_errors(const OjaShape& shape, const double* directions, const T* replicates,
+                std::int64_t groups, double* errors, int n_threads) {
+  const std::int64_t k = shape.components, lanes = kOjaLanes<T>;
+  const std::int64_t size = rounded(shape.columns) * k * lanes;
+  const int threads = threads_worth(groups, 2 * k * size, n_threads);
+  std::vector<Scratch<double>> overlaps;
+  for (int thread = 0; thread < threads; ++thread) overlaps.emplace_back(k * lanes);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int thread = 0; thread < threads; ++thread) {
+    for (std::int64_t g = thread; g < groups; g += threads) {
+      table<T>().errors(replicates + g * size, directions, shape.columns, k,
+                        overlaps[static_cast<std::size_t>(thread)].data(), errors + g * lanes);
+    }
+  }
+}
+
 #define NB26_OJA_INSTANCES(T)                                                                     \
   template const OjaPieces<T>& oja_pieces<T>(bool);                                               \
   template OjaDraw<T> oja_draw<T>(OjaMultiplier);                                                 \
@@ -388,6 +413,7 @@ void oja_orthonormalise(const OjaShape& shape, T* replicates, std::int64_t group
   template OjaProgress oja_advance<T>(const OjaShape&, const OjaRule&, const OjaState<T>&,        \
                                       const T*, const double*, std::int64_t, const OjaSlots<T>&,  \
                                       const OjaWeights&, T*, std::int64_t, std::int64_t, int);    \
-  template void oja_orthonormalise<T>(const OjaShape&, T*, std::int64_t, int);
+  template void oja_orthonormalise<T>(const OjaShape&, T*, std::int64_t, int);                    \
+  template void oja_errors<T>(const OjaShape&, const double*, const T*, std::int64_t, double*, int);
 
 }  // namespace nb26

@@ -12,11 +12,11 @@ from nb26stats._dispatch import core, cuda
 
 from . import _sparse
 from ._csr import CsrRows
-from ._history import errors_of, note, rows_to_note
-from ._pilot import finish_pilot, one_blas_thread
+from ._history import note, rows_to_note
+from ._pilot import finish_pilot
 from ._rows import Rows
 from ._schedule import steps
-from ._state import OPEN, State, aligned, copy_aligned, rounded
+from ._state import OPEN, State, aligned, rounded
 
 END, FULL, TOO_LARGE, BAD_STEP, TOO_FAR = range(5)
 # multiply-adds of one native call: well below a second, so that an interrupt is answered
@@ -169,18 +169,18 @@ def _note(
     blocks = _close(now, slots)
     directions = now.directions[: s.n_components, : s.n_features].astype(np.float64)
     groups, _, _, lanes = state.replicates.shape
-    errors = []
+    errors = np.zeros((groups, lanes))
     # a few groups at a time, so that there is no second copy of all replicates, but two for threads
     step = 2 * max(1, groups // 32) if groups >= 16 else 1
-    with one_blas_thread():
-        for g in range(0, groups, step):
-            at = first + g * lanes
-            some = copy_aligned(state.replicates[g : g + step])
-            _apply(now, slots, blocks, some, at, n_threads, device)
-            for i in range(len(some)):
-                held = min(lanes, s.n_bootstrap - at - i * lanes)
-                errors.append(errors_of(directions, some[i : i + 1], held))
-    note(state, np.concatenate(errors))
+    room = aligned((step, *state.replicates.shape[1:]), state.replicates.dtype)
+    # a basis of everything has no error, not even of rounding
+    for g in range(0, groups if s.n_components < s.n_features else 0, step):
+        part = state.replicates[g : g + step]
+        some = room[: len(part)]
+        some[...] = part
+        _apply(now, slots, blocks, some, first + g * lanes, n_threads, device)
+        errors[g : g + step] = core().oja_errors(s.sizes, directions, some, n_threads)
+    note(state, errors.ravel()[: s.n_bootstrap - first])
 
 
 def _close(state: State, slots: tuple[NDArray[Any], ...]) -> int:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ._inference import F64, subspace_errors
-from ._state import State, lanes_to_replicates
+from ._inference import F64
+from ._state import State
 
 # first entry of a stream without a pilot
 FIRST = 64
@@ -25,15 +23,6 @@ def rows_to_note(state: State) -> int:
     while at < n or at <= last:
         at *= 2
     return at - n
-
-
-def errors_of(directions: F64, lanes: NDArray[Any], n: int) -> F64:
-    """Return the errors of the first ``n`` replicates in ``lanes`` around ``directions``.
-
-    To be called with BLAS held at one thread.
-    """
-    made = lanes_to_replicates(lanes, n, directions.shape[1]).astype(np.float64, copy=False)
-    return subspace_errors(directions, made, "sin2_fro")
 
 
 def note(state: State, errors: F64) -> None:

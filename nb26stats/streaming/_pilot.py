@@ -58,7 +58,7 @@ def pilot_rows(state: State) -> NDArray[Any] | CentredRows:
 
 
 def pilot_directions(
-    rows: NDArray[Any] | CentredRows, n: int, *, last: bool = False
+    rows: NDArray[Any] | CentredRows, n: int, room: NDArray[Any] | None = None
 ) -> tuple[NDArray[Any], F64]:
     """Return the leading right singular vectors of ``rows`` and the eigenvalues of their scatter.
 
@@ -68,8 +68,9 @@ def pilot_directions(
         Centred rows.
     n : int
         How many; at most min(t, d).
-    last : bool
-        Whether the rows are not needed any more, so that their memory may be used.
+    room : ndarray or None
+        Memory that may be overwritten, so that rows are not copied once more: ``rows`` itself when
+        they are not needed any more.
 
     Returns
     -------
@@ -80,12 +81,24 @@ def pilot_directions(
         if isinstance(rows, CentredRows):
             directions, squares = leading_directions(rows, n)
             return directions, squares / len(rows)
-        own = np.array(rows, np.float64, order="C", copy=None if last else True)
-        return _singular_rows(own, n)
+        room = np.empty(0) if room is None else room.reshape(-1).view(np.float64)
+        own, room = _part(room, rows.shape)
+        if own.ctypes.data != rows.ctypes.data:
+            own[...] = rows
+        m = min(rows.shape)
+        return _singular_rows(own, n, _part(room, (m, m))[0])
 
 
-def _singular_rows(a: F64, n: int) -> tuple[NDArray[Any], F64]:
-    """Return what ``pilot_directions`` does; ``a`` (t, d) is used up.
+def _part(room: F64, shape: tuple[int, int]) -> tuple[F64, F64]:
+    """Return an array at the start of ``room`` and the rest; a new array where it does not fit."""
+    size = shape[0] * shape[1]
+    if len(room) < size:
+        return np.empty(shape), room
+    return room[:size].reshape(shape), room[size:]
+
+
+def _singular_rows(a: F64, n: int, small: F64) -> tuple[NDArray[Any], F64]:
+    """Return what ``pilot_directions`` does; ``a`` (t, d) and ``small`` (m, m) are used up.
 
     A QR factorisation first, and the singular vectors of its small factor: LAPACK's own would hold
     several copies of the rows.
@@ -94,11 +107,11 @@ def _singular_rows(a: F64, n: int) -> tuple[NDArray[Any], F64]:
     if t >= d:
         factors, _, _, info = lapack.dgeqrf(np.asfortranarray(a), overwrite_a=1)
         _check_lapack("dgeqrf", info)
-        _, s, vt = np.linalg.svd(np.triu(factors[:d]))
+        _, s, vt = np.linalg.svd(_upper(factors, small))
         return vt[:n].copy(), s[:n] ** 2 / t
     factors, tau, _, info = lapack.dgeqrf(a.T, overwrite_a=1)
     _check_lapack("dgeqrf", info)
-    u, s, _ = np.linalg.svd(np.triu(factors[:t]))
+    u, s, _ = np.linalg.svd(_upper(factors, small))
     directions = np.zeros((d, n), order="F")
     directions[:t] = u[:, :n]
     directions, _, info = lapack.dormqr(
@@ -106,6 +119,13 @@ def _singular_rows(a: F64, n: int) -> tuple[NDArray[Any], F64]:
     )
     _check_lapack("dormqr", info)
     return np.ascontiguousarray(directions.T), s[:n] ** 2 / t
+
+
+def _upper(factors: F64, out: F64) -> F64:
+    out[...] = factors[: len(out)]
+    for i in range(1, len(out)):
+        out[i, :i] = 0
+    return out
 
 
 def _check_lapack(name: str, info: int) -> None:
@@ -214,7 +234,11 @@ def finish_pilot(state: State, n_threads: int) -> None:
     rows = pilot_rows(state)
     if not isinstance(rows, CentredRows):
         rows = rows.astype(np.float64, copy=False)
-    directions, values = pilot_directions(rows, s.n_tracked, last=not s.n_bootstrap)
+    # the replicates do not exist yet, but their memory does
+    room = rows if isinstance(rows, np.ndarray) and not s.n_bootstrap else state.replicates
+    directions, values = pilot_directions(rows, s.n_tracked, room)
+    if state.replicates is not None:
+        state.replicates[:, s.n_features :] = 0
     state.directions[:, : s.n_features] = directions
     state.pilot_values = values
     if s.n_bootstrap:

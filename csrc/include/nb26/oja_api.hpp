@@ -146,6 +146,12 @@ OjaProgress oja_advance(const OjaShape&, const OjaRule&, const OjaState<T>&, con
 template <typename T>
 void oja_orthonormalise(const OjaShape&, T* replicates, std::int64_t groups, int n_threads);
 
+// Sum of the squared sines of the angles between the span of the orthonormal rows of directions
+// (k, d) and that of every replicate: (groups, lanes).
+template <typename T>
+void oja_errors(const OjaShape&, const double* directions, const T* replicates, std::int64_t groups,
+                double* errors, int n_threads);
+
 // Weights of replicates first..first+n_replicates-1 for rows row..row+n-1 (from 1): (n_replicates,
 // n); 1 + g where they are paired.
 void oja_multipliers(const OjaWeights&, std::int64_t first, std::int64_t n_replicates,
