@@ -45,6 +45,7 @@ PACKAGES = [
     "nb26stats._numba",
     "nb26stats.data",
     "nb26stats.datasets",
+    "nb26stats.information",
     "nb26stats.nwb",
     "nb26stats.plotting",
     "nb26stats.r",

@@ -11,7 +11,7 @@ from ._lazy import attributes
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import datasets, nwb, plotting, r, report, streaming
+    from . import datasets, information, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
     from .streaming import OjaPCA, oja_asymptotic_covariance
 
@@ -19,6 +19,7 @@ _HOMES = {
     "NB26StatsWarning": "_warnings",
     "OjaPCA": "streaming",
     "datasets": "",
+    "information": "",
     "nwb": "",
     "oja_asymptotic_covariance": "streaming",
     "plotting": "",
@@ -32,6 +33,7 @@ __all__ = [
     "OjaPCA",
     "__version__",
     "datasets",
+    "information",
     "nwb",
     "oja_asymptotic_covariance",
     "plotting",

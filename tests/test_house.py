@@ -28,7 +28,7 @@ HELPERS = {
     "_version",
     "_warnings",
 }
-METHODS = {"streaming"}
+METHODS = {"information", "streaming"}
 # room -> rooms it may import, at module level or inside functions
 MAY_IMPORT = {
     **{helper: HELPERS for helper in HELPERS},

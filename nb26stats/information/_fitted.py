@@ -1,0 +1,81 @@
+"""What every fitted decomposition of two sources shares: its fields, its series, its frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._atoms import ATOMS, F64, INFORMATION, atoms
+from ._result import PIDResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def frame_of_many(information: F64, gap: F64, converged: Any) -> pd.DataFrame:
+    """Return one row per problem from columns ``I_X, I_Y, I_XY, I_U`` in their final unit."""
+    import pandas as pd
+
+    columns = dict(zip(ATOMS, atoms(information), strict=True))
+    columns["union"] = information[:, 3]
+    columns.update(zip(INFORMATION, information[:, :3].T, strict=True))
+    return pd.DataFrame({**columns, "gap": gap, "converged": np.asarray(converged, dtype=bool)})
+
+
+class PIDFields:
+    """Fitted attributes of a decomposition of two sources, and how they leave it."""
+
+    def _set_fields(
+        self: Any,
+        information: F64,
+        *,
+        gap: float = 0.0,
+        converged: bool = True,
+        n_iter: int = 0,
+        n_samples: int | None = None,
+    ) -> None:
+        """Store informations ``I_X, I_Y, I_XY, I_U`` in their final unit, and their atoms."""
+        parts = atoms(information)
+        self.redundancy_ = float(parts.redundancy)
+        self.unique_ = np.array([parts.unique_1, parts.unique_2])
+        self.synergy_ = float(parts.synergy)
+        self.union_ = float(information[3])
+        self.mi_ = np.array(information[:3])
+        self.gap_ = float(gap)
+        self.converged_ = bool(converged)
+        self.n_iter_ = int(n_iter)
+        self.n_samples_ = n_samples
+
+    @property
+    def atoms_(self: Any) -> pd.Series[float]:
+        """Series of redundancy, unique_1, unique_2 and synergy."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        values = [self.redundancy_, *self.unique_.tolist(), self.synergy_]
+        return pd.Series(values, index=list(ATOMS), name=self.measure)
+
+    def result(self: Any) -> PIDResult:
+        """Return the fitted values as a result object.
+
+        Returns
+        -------
+        PIDResult
+            Informations and atoms, which draw, print and tabulate themselves.
+        """
+        check_is_fitted(self)
+        return PIDResult(
+            measure=self.measure,
+            base=float(self.base),
+            redundancy=self.redundancy_,
+            unique=self.unique_.copy(),
+            synergy=self.synergy_,
+            union=self.union_,
+            mi=self.mi_.copy(),
+            gap=self.gap_,
+            converged=self.converged_,
+            n_iter=self.n_iter_,
+            n_samples=self.n_samples_,
+        )
