@@ -1,0 +1,136 @@
+"""What Gaussian estimates need of their covariances and of the number of trials."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nb26stats._check import as_int, as_list, as_numbers
+from nb26stats._warnings import warn
+
+from ._gaussian_bias import plug_in_bias
+
+F64 = NDArray[np.float64]
+
+ASYMMETRY = 1e-8
+FEW_TRIALS = 10
+"""Trials per variable below which plug-in values are mostly bias."""
+DEPENDENT = 1e-12
+
+
+def as_dims(dims: object) -> tuple[int, int, int]:
+    """Return ``(dx, dy, dm)``."""
+    parts = as_list(dims, "dims")
+    if len(parts) != 3:
+        raise ValueError(f"dims must be the three numbers (dx, dy, dm), got {len(parts)} of them")
+    dx, dy, dm = (as_int(v, f"dims[{i}]", minimum=1) for i, v in enumerate(parts))
+    return dx, dy, dm
+
+
+def as_covariances(covs: ArrayLike, dims: tuple[int, int, int], name: str) -> F64:
+    """Return covariances of shape (m, d, d), symmetric in every bit.
+
+    Raises
+    ------
+    ValueError
+        Wrong shape, an entry that is not finite, a variance that is not positive, or asymmetry.
+    """
+    out = as_numbers(covs, name).astype(np.float64)
+    d = sum(dims)
+    if out.ndim != 3 or out.shape[1:] != (d, d):
+        shape = out.shape[1:] if name == "cov" else out.shape
+        wanted = f"({d}, {d})" if name == "cov" else f"(m, {d}, {d})"
+        raise ValueError(f"{name} must have shape {wanted} for dims={dims}, got {shape}")
+    bad = np.argwhere(~np.isfinite(out))
+    if len(bad):
+        p, i, j = (int(v) for v in bad[0])
+        raise ValueError(f"{which(name, p)} holds {out[p, i, j]} at row {i}, column {j}")
+    scale = np.sqrt(np.abs(np.einsum("pii->pi", out)))
+    apart = np.abs(out - out.transpose(0, 2, 1)) > ASYMMETRY * scale[:, :, None] * scale[:, None]
+    bad = np.argwhere(apart)
+    if len(bad):
+        p, i, j = (int(v) for v in bad[0])
+        raise ValueError(
+            f"{which(name, p)} is not symmetric: {out[p, i, j]:.6g} at row {i}, column {j} and "
+            f"{out[p, j, i]:.6g} at row {j}, column {i}"
+        )
+    return 0.5 * (out + out.transpose(0, 2, 1))
+
+
+def which(name: str, p: int) -> str:
+    """Return what to call covariance ``p``."""
+    return name if name in ("cov", "data") else f"{name}[{p}]"
+
+
+def refuse_status(status: NDArray[np.int8], covs: F64, dims: tuple[int, int, int], name: str) -> None:
+    """Raise ValueError for the first covariance that the kernel could not decompose."""
+    bad = np.flatnonzero(status)
+    if len(bad) == 0:
+        return
+    p = int(bad[0])
+    cov, where = covs[p], which(name, p)
+    data = name == "data"
+    advice = "; leave columns out, or give pca= or regularization=" if data else ""
+    cov_name = "the covariance of sources and target" if data else where
+    smallest = float(np.linalg.eigvalsh(cov)[0])
+    dx, dy, dm = dims
+    diagonal = np.diag(cov)
+    if (diagonal <= 0).any():
+        raise ValueError(
+            f"{cov_name} is not positive definite: smallest eigenvalue {smallest:.6g}{advice}"
+        )
+    unit = cov / np.sqrt(np.outer(diagonal, diagonal))
+    sources, target = np.arange(dx + dy), np.arange(dx + dy, dx + dy + dm)
+    parts = {
+        "source 1": sources[:dx],
+        "source 2": sources[dx:],
+        "the two sources together": sources,
+        "the target": target,
+    }
+    for part, index in parts.items():
+        if np.linalg.eigvalsh(unit[np.ix_(index, index)])[0] < DEPENDENT:
+            raise ValueError(
+                f"{cov_name} is not positive definite: smallest eigenvalue {smallest:.6g}, because "
+                f"in {part} a column is a linear function of the others{advice}"
+            )
+    if status[p] == 2 or smallest >= -DEPENDENT * float(diagonal.max()):
+        raise ValueError(
+            f"infinite information in {'the data' if data else where}: a combination of the "
+            "target's columns is a linear function of the sources; add noise or leave it out"
+        )
+    raise ValueError(
+        f"{cov_name} is not positive definite: smallest eigenvalue {smallest:.6g}{advice}"
+    )
+
+
+def check_trials(
+    n: int, dims: tuple[int, int, int], *, bias: str | None, shrinks: bool, base: float
+) -> None:
+    """Refuse too few trials for ``d`` variables; warn of few.
+
+    Raises
+    ------
+    ValueError
+        No more trials than variables, where nothing shrinks or a bias is to be corrected.
+    """
+    d = sum(dims)
+    if n <= d and not shrinks:
+        raise ValueError(
+            f"{n} trials are too few for {d} variables (sources and target together): a Gaussian "
+            f"estimate needs more than {d}; give pca= or regularization="
+        )
+    if n <= d and bias is not None:
+        raise ValueError(
+            f"bias={bias!r} needs more trials than the {d} variables of sources and target, got "
+            f"{n}; give pca= or bias=None"
+        )
+    if n < FEW_TRIALS * d:
+        dx, dy, dm = dims
+        size = (
+            f": the plug-in I_XY is too large by about "
+            f"{plug_in_bias(dm, dx + dy, n - 1) / np.log(base):.3g}"
+            f"{' bits' if base == 2 else ''}"
+            if n > d
+            else ""
+        )
+        warn(f"{n} trials are few for {d} variables (fewer than {FEW_TRIALS} each){size}")

@@ -1,0 +1,141 @@
+"""Samples of sources and target: real columns, checked, with the names that messages use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._check import R_NA_INTEGER, as_numbers
+from nb26stats._warnings import warn
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Rows of one source or of the target.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, d)
+        Finite numbers.
+    name : str
+        What to call them.
+    columns : list of str or None
+        Names of the columns, if they came with any.
+    """
+
+    values: F64
+    name: str
+    columns: list[str] | None = None
+
+    def column(self, j: int) -> str:
+        """Return how to speak of column ``j``."""
+        return f"{j}" if self.columns is None else f"{j} ({self.columns[j]!r})"
+
+
+def read_samples(value: object, name: str) -> Samples:
+    """Return an array of shape (n, d) or (n,), or a DataFrame, as float64 columns.
+
+    Raises
+    ------
+    TypeError
+        The entries are not real numbers.
+    ValueError
+        There are no rows or columns, more than two dimensions, or an entry that is not finite,
+        which is named.
+    """
+    columns = None
+    if hasattr(value, "columns") and hasattr(value, "to_numpy"):
+        columns = [str(c) for c in value.columns]
+        value = _frame_values(value, name)
+    values = as_numbers(value, name)
+    if values.ndim not in (1, 2) or values.size == 0:
+        raise ValueError(
+            f"{name} must have shape (trials,) or (trials, columns) and hold something, "
+            f"got shape {values.shape}"
+        )
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.dtype.kind == "i":
+        _refuse(values == R_NA_INTEGER, "R's NA_integer_", Samples(values, name, columns))
+    out = Samples(np.ascontiguousarray(values, dtype=np.float64), name, columns)
+    _refuse(np.isnan(out.values), "NaN", out)
+    _refuse(np.isinf(out.values), "an infinite value", out)
+    return out
+
+
+def read_pair(sources: object, target: object) -> tuple[Samples, Samples, Samples]:
+    """Return two sources and the target, of equal numbers of rows."""
+    if isinstance(sources, Mapping) or not isinstance(sources, (list, tuple)):
+        raise TypeError(
+            f"sources must be a list of two arrays [X1, X2], got a {type(sources).__name__}"
+        )
+    if len(sources) != 2:
+        raise ValueError(
+            f"sources must hold two arrays, got {len(sources)}; for more sources see "
+            "union_information, or join some of them to one array"
+        )
+    x, y = (read_samples(s, f"sources[{i}]") for i, s in enumerate(sources))
+    m = read_samples(target, "target")
+    same_trials(x, y)
+    same_trials(x, m)
+    return x, y, m
+
+
+def same_trials(a: Samples, b: Samples) -> None:
+    """Raise ValueError with both numbers of rows where they differ."""
+    if len(a.values) != len(b.values):
+        raise ValueError(
+            f"{a.name} has {len(a.values)} trials and {b.name} has {len(b.values)}; "
+            "rows must be the same trials"
+        )
+
+
+def varying(samples: Samples) -> Samples:
+    """Return the columns that vary; say which were dropped.
+
+    Raises
+    ------
+    ValueError
+        No column varies.
+    """
+    x = samples.values
+    spread = np.ptp(x, axis=0)
+    # the mean of equal numbers need not equal them, so the bound is a few roundings wide
+    constant = spread <= 4 * np.finfo(np.float64).eps * np.abs(x).max(axis=0)
+    if constant.all():
+        raise ValueError(f"{samples.name}: no column varies, so it can give no information")
+    if not constant.any():
+        return samples
+    gone = np.flatnonzero(constant)
+    shown = ", ".join(samples.column(int(j)) for j in gone[:5]) + (", …" if len(gone) > 5 else "")
+    warn(f"{samples.name}: dropped {len(gone)} of {x.shape[1]} columns that never vary: {shown}")
+    kept = np.flatnonzero(~constant)
+    columns = samples.columns
+    names = None if columns is None else [columns[int(j)] for j in kept]
+    return Samples(np.ascontiguousarray(x[:, kept]), samples.name, names)
+
+
+def _frame_values(frame: Any, name: str) -> NDArray[Any]:
+    import pandas as pd
+
+    for column, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+            raise TypeError(f"{name}: column {column!r} must hold real numbers, got {dtype}")
+        if pd.api.types.is_complex_dtype(dtype):
+            raise TypeError(f"{name}: column {column!r} must hold real numbers, got {dtype}")
+    values: NDArray[Any] = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
+
+
+def _refuse(bad: NDArray[np.bool_], what: str, samples: Samples) -> None:
+    if bad.any():
+        i, j = (int(v) for v in np.argwhere(bad)[0])
+        raise ValueError(
+            f"{samples.name} holds {what} at trial {i}, column {samples.column(j)}, counted from 0"
+        )
