@@ -62,7 +62,9 @@ def which(name: str, p: int) -> str:
     return name if name in ("cov", "data") else f"{name}[{p}]"
 
 
-def refuse_status(status: NDArray[np.int8], covs: F64, dims: tuple[int, int, int], name: str) -> None:
+def refuse_status(
+    status: NDArray[np.int8], covs: F64, dims: tuple[int, int, int], name: str
+) -> None:
     """Raise ValueError for the first covariance that the kernel could not decompose."""
     bad = np.flatnonzero(status)
     if len(bad) == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,29 +71,39 @@ def read_samples(value: object, name: str) -> Samples:
 
 def read_pair(sources: object, target: object) -> tuple[Samples, Samples, Samples]:
     """Return two sources and the target, of equal numbers of rows."""
-    if isinstance(sources, Mapping) or not isinstance(sources, (list, tuple)):
-        raise TypeError(
-            f"sources must be a list of two arrays [X1, X2], got a {type(sources).__name__}"
-        )
-    if len(sources) != 2:
+    named = name_sources(sources)
+    if len(named) != 2:
         raise ValueError(
-            f"sources must hold two arrays, got {len(sources)}; for more sources see "
+            f"sources must hold two arrays, got {len(named)}; for more sources see "
             "union_information, or join some of them to one array"
         )
-    x, y = (read_samples(s, f"sources[{i}]") for i, s in enumerate(sources))
+    x, y = (read_samples(value, name) for name, value in named)
     m = read_samples(target, "target")
-    same_trials(x, y)
-    same_trials(x, m)
+    same_trials(x, y, m)
     return x, y, m
 
 
-def same_trials(a: Samples, b: Samples) -> None:
-    """Raise ValueError with both numbers of rows where they differ."""
-    if len(a.values) != len(b.values):
-        raise ValueError(
-            f"{a.name} has {len(a.values)} trials and {b.name} has {len(b.values)}; "
-            "rows must be the same trials"
+def name_sources(sources: object) -> list[tuple[str, Any]]:
+    """Return sources with what to call them; a dict, as R's named lists arrive, has names."""
+    if isinstance(sources, Mapping):
+        return [(f"source {key!r}", value) for key, value in sources.items()]
+    if isinstance(sources, (str, bytes)) or not isinstance(sources, Sequence):
+        raise TypeError(
+            f"sources must be a list of two arrays [X1, X2], got {type(sources).__name__}"
         )
+    return [(f"source {i + 1}", value) for i, value in enumerate(sources)]
+
+
+def same_trials(*parts: Samples) -> tuple[Samples, ...]:
+    """Return the parts; ValueError with both numbers of rows where two differ."""
+    first = parts[0]
+    for other in parts[1:]:
+        if len(other.values) != len(first.values):
+            raise ValueError(
+                f"{first.name} has {len(first.values)} trials and {other.name} has "
+                f"{len(other.values)}; rows must be the same trials"
+            )
+    return parts
 
 
 def varying(samples: Samples) -> Samples:

@@ -12,6 +12,13 @@ F64 = NDArray[np.float64]
 BY_DATA = ("ledoit-wolf", "oas")
 
 
+def standardised(x: F64) -> F64:
+    """Return columns of mean 0 and sample variance 1; every column varies."""
+    centred = x - x.mean(axis=0)
+    out: F64 = centred / np.sqrt((centred**2).sum(axis=0) / (len(x) - 1))
+    return out
+
+
 def as_regularization(value: object) -> str | float | None:
     """Return a clean setting: None, a name, or a weight in [0, 1]."""
     if value is None:
@@ -43,3 +50,10 @@ def shrinkage_weight(z: F64, regularization: str | float | None) -> float:
     if regularization == "oas":
         return float(oas(z, assume_centered=True)[1])
     return float(regularization or 0.0)
+
+
+def shrunk(correlation: F64, weight: float) -> F64:
+    """Return correlations moved towards the identity by ``weight``."""
+    out = (1.0 - weight) * correlation
+    np.fill_diagonal(out, 1.0)
+    return out
