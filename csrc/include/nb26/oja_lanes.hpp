@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "nb26/hd.hpp"
+#include "nb26/madd.hpp"
 #include "nb26/oja.hpp"
 
 #define NB26_UNROLL _Pragma("GCC unroll 16")
@@ -31,16 +32,6 @@ inline constexpr int kOjaTileRows = Isa == 2         ? 8
                                                      : 2;
 template <int Isa>
 inline constexpr int kOjaTileComponents = Isa == 2 ? 3 : 1;
-
-template <bool Fused>
-NB26_HD double madd(double a, double b, double c) {
-  return Fused ? __builtin_fma(a, b, c) : a * b + c;
-}
-
-template <bool Fused>
-NB26_HD float madd(float a, float b, float c) {
-  return Fused ? __builtin_fmaf(a, b, c) : a * b + c;
-}
 
 // out[r][c] += sum over i < n of left[r * row + i * step] * right[i][c], lane by lane, for n_rows
 // rows (a multiple of 8) and as many components as the strip is wide.
