@@ -4,7 +4,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-def broja(pmfs: NDArray[Any], tol: int, max_iter: int, n_threads: int) -> tuple[Any, ...]:
+def broja(pmfs: NDArray[Any], tol: float, max_iter: int, n_threads: int) -> tuple[Any, ...]:
     """BROJA decomposition of tables (m, nX, nY, nS): I_X, I_Y, I_XY and I_U in nats (m, 4), gap,
     converged, n_iter (m,), and the tables of least information (m, nX, nY, nS)."""
 

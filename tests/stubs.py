@@ -20,8 +20,9 @@ KINDS = [
     (r"dict", "dict[str, Any]"),
     (r"tuple", "tuple[Any, ...]"),
     (r"object|Any", "object"),
-    (r"SupportsInt|SupportsIndex|int", "int"),
+    # before int: pybind11 says that a float also takes an index
     (r"SupportsFloat|float", "float"),
+    (r"SupportsInt|SupportsIndex|int", "int"),
     (r"bool", "bool"),
     (r"str", "str"),
     (r"None", "None"),
