@@ -13,13 +13,17 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import datasets, information, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
+    from .information import DiscretePID, discretize, mutual_information
     from .streaming import OjaPCA, oja_asymptotic_covariance
 
 _HOMES = {
+    "DiscretePID": "information",
     "NB26StatsWarning": "_warnings",
     "OjaPCA": "streaming",
     "datasets": "",
+    "discretize": "information",
     "information": "",
+    "mutual_information": "information",
     "nwb": "",
     "oja_asymptotic_covariance": "streaming",
     "plotting": "",
@@ -29,11 +33,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "DiscretePID",
     "NB26StatsWarning",
     "OjaPCA",
     "__version__",
     "datasets",
+    "discretize",
     "information",
+    "mutual_information",
     "nwb",
     "oja_asymptotic_covariance",
     "plotting",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from ._discrete import DiscretePID
+from ._discretize import discretize
+from ._mutual import mutual_information
 from ._result import PIDResult
 
-__all__ = ["PIDResult"]
+__all__ = ["DiscretePID", "PIDResult", "discretize", "mutual_information"]

@@ -24,11 +24,18 @@ Node = tuple[tuple[int, ...], ...]
 SUBSETS = ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
 """Sets of three sources in the order of ``mi``."""
 WIDTH = 54
+ROUNDING = 1e-9
+"""Atoms less far below zero than this are zero but for rounding."""
 
 
 def node_label(node: Node) -> str:
     """Return ``{0}{12}`` for ``((0,), (1, 2))``."""
     return "".join("{" + "".join(map(str, part)) + "}" for part in node)
+
+
+def _line(name: str, value: float) -> str:
+    # adding 0 turns a rounded -0 into 0
+    return f"{name:<34}{round(value, 6) + 0.0:>20.6f}"
 
 
 def unit(base: float) -> str:
@@ -132,10 +139,14 @@ class PIDResult(Result):
             f"{'unit':<20}{name:>34}",
             "-" * WIDTH,
         ]
-        lines += [f"{atom:<34}{value:>20.6f}" for atom, value in self._values().items()]
+        values = self._values()
+        lines += [_line(atom, value) for atom, value in values.items()]
         if self.union is not None:
-            lines += ["-" * WIDTH, f"{'union':<34}{self.union:>20.6f}"]
+            lines += ["-" * WIDTH, _line("union", self.union)]
         lines.append("=" * WIDTH)
+        below = [a for a, v in values.items() if v < -max(10 * self.gap, ROUNDING)]
+        if below:
+            lines.append(f"* below zero (nothing is clipped): {', '.join(below)}")
         if not self.converged:
             lines.append(f"* not converged: the union may be {self.gap:.3g} {name} too large")
         return "\n".join(lines)
