@@ -110,8 +110,8 @@ def test_no_area_is_grey_and_many_areas_share_evenly() -> None:
 
 def test_atoms_have_their_colours() -> None:
     assert plotting.ATOM_COLORS["redundancy"] == "#666666"
-    assert plotting.ATOM_COLORS["unique1"] == "#0072B2"
-    assert plotting.ATOM_COLORS["unique2"] == "#D55E00"
+    assert plotting.ATOM_COLORS["unique_1"] == "#0072B2"
+    assert plotting.ATOM_COLORS["unique_2"] == "#D55E00"
     assert plotting.ATOM_COLORS["synergy"] == "#009E73"
 
 

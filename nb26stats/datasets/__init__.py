@@ -1,7 +1,41 @@
-"""Small real data sets of the package; ``LICENCES.md`` beside them names origin and licence."""
+"""Data sets and simulators: small real files, a reader of a large one, and known answers.
+
+``LICENCES.md`` beside the files that come with the package names their origin and licence.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from nb26stats._lazy import attributes
+
 from ._files import list_nwb, load_nwb, load_rat, path
 
-__all__ = ["list_nwb", "load_nwb", "load_rat", "path"]
+if TYPE_CHECKING:
+    from ._tvsd import TVSD, read_tvsd
+    from ._two_areas import TwoAreas, simulate_two_areas
+
+# these need NumPy, which finding a file does not
+_HOMES = {
+    "TVSD": "_tvsd",
+    "TwoAreas": "_two_areas",
+    "read_tvsd": "_tvsd",
+    "simulate_two_areas": "_two_areas",
+}
+
+__all__ = [
+    "TVSD",
+    "TwoAreas",
+    "list_nwb",
+    "load_nwb",
+    "load_rat",
+    "path",
+    "read_tvsd",
+    "simulate_two_areas",
+]
+
+__getattr__ = attributes(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 from nb26stats._lazy import attributes
 
 if TYPE_CHECKING:
+    from ._atoms import plot_atoms
     from ._behavior import plot_accuracy, plot_psychometric
     from ._blocks import accuracy_blocks, psychometric_points
     from ._colors import ATOM_COLORS, OKABE_ITO, area_colors
     from ._components import plot_components
     from ._error_history import plot_error_history
+    from ._pid import plot_pid
     from ._psth import plot_psth
     from ._raster import plot_raster
     from ._rates import mean_rates, plot_rates
     from ._scree import plot_scree
     from ._style import style
+    from ._two_areas import plot_two_areas
 
 _HOMES = {
     "ATOM_COLORS": "_colors",
@@ -29,13 +32,16 @@ _HOMES = {
     "area_colors": "_colors",
     "mean_rates": "_rates",
     "plot_accuracy": "_behavior",
+    "plot_atoms": "_atoms",
     "plot_components": "_components",
     "plot_error_history": "_error_history",
+    "plot_pid": "_pid",
     "plot_psth": "_psth",
     "plot_psychometric": "_behavior",
     "plot_raster": "_raster",
     "plot_rates": "_rates",
     "plot_scree": "_scree",
+    "plot_two_areas": "_two_areas",
     "psychometric_points": "_blocks",
     "style": "_style",
 }
@@ -47,13 +53,16 @@ __all__ = [
     "area_colors",
     "mean_rates",
     "plot_accuracy",
+    "plot_atoms",
     "plot_components",
     "plot_error_history",
+    "plot_pid",
     "plot_psth",
     "plot_psychometric",
     "plot_raster",
     "plot_rates",
     "plot_scree",
+    "plot_two_areas",
     "psychometric_points",
     "style",
 ]

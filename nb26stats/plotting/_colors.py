@@ -24,8 +24,8 @@ OKABE_ITO = MappingProxyType(
 ATOM_COLORS = MappingProxyType(
     {
         "redundancy": OKABE_ITO["grey"],
-        "unique1": OKABE_ITO["blue"],
-        "unique2": OKABE_ITO["vermillion"],
+        "unique_1": OKABE_ITO["blue"],
+        "unique_2": OKABE_ITO["vermillion"],
         "synergy": OKABE_ITO["green"],
     }
 )
