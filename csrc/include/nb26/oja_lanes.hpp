@@ -16,8 +16,6 @@
 #include "nb26/madd.hpp"
 #include "nb26/oja.hpp"
 
-#define NB26_UNROLL _Pragma("GCC unroll 16")
-
 namespace nb26 {
 
 // Fused multiply-add from level 1 on: 57 against 29 GFLOP/s with AVX-512, one thread of an EPYC.

@@ -13,6 +13,7 @@
 #include "nb26/hd.hpp"
 #include "nb26/oja.hpp"
 #include "nb26/oja_lanes.hpp"
+#include "nb26/tridiagonal.hpp"
 
 namespace nb26 {
 
@@ -41,126 +42,10 @@ NB26_HD double* pilot_column(const PilotGroup& g, std::int64_t c) {
   return g.matrix + (c * g.m - c * (c + 1) / 2) * kPilotLanes;
 }
 
-// A -= v w' + w v' and p += A x, for R columns of A from c on and all rows below.
-template <bool Fused, int R>
-NB26_HD void pilot_columns(const PilotGroup& g, std::int64_t c, const double* __restrict v,
-                           const double* __restrict w, const double* __restrict x,
-                           double* __restrict p) {
-  constexpr int L = static_cast<int>(kPilotLanes);
-  double* column[R];
-  double vc[R][L], wc[R][L], xc[R][L], sum[R][L];
-  NB26_UNROLL
-  for (int s = 0; s < R; ++s) {
-    column[s] = pilot_column(g, c + s);
-    for (int l = 0; l < L; ++l) vc[s][l] = -v[(c + s) * L + l];
-    for (int l = 0; l < L; ++l) wc[s][l] = -w[(c + s) * L + l];
-    for (int l = 0; l < L; ++l) xc[s][l] = x[(c + s) * L + l];
-    for (int l = 0; l < L; ++l) sum[s][l] = p[(c + s) * L + l];
-  }
-  for (int q = 0; q < R; ++q) {
-    for (int s = 0; s <= q; ++s) {
-      double* entry = column[s] + (c + q) * L;
-      for (int l = 0; l < L; ++l) {
-        const double once = madd<Fused>(vc[s][l], w[(c + q) * L + l], entry[l]);
-        const double a = madd<Fused>(wc[s][l], v[(c + q) * L + l], once);
-        entry[l] = a;
-        sum[q][l] = madd<Fused>(a, xc[s][l], sum[q][l]);
-        if (s < q) sum[s][l] = madd<Fused>(a, xc[q][l], sum[s][l]);
-      }
-    }
-  }
-  for (std::int64_t r = (c + R) * L; r < g.m * L; r += L) {
-    double wr[L], vr[L], xr[L], pr[L];
-    for (int l = 0; l < L; ++l) wr[l] = w[r + l];
-    for (int l = 0; l < L; ++l) vr[l] = v[r + l];
-    for (int l = 0; l < L; ++l) xr[l] = x[r + l];
-    for (int l = 0; l < L; ++l) pr[l] = p[r + l];
-    NB26_UNROLL
-    for (int s = 0; s < R; ++s) {
-      double a[L];
-      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(vc[s][l], wr[l], column[s][r + l]);
-      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(wc[s][l], vr[l], a[l]);
-      for (int l = 0; l < L; ++l) column[s][r + l] = a[l];
-      for (int l = 0; l < L; ++l) sum[s][l] = madd<Fused>(a[l], xr[l], sum[s][l]);
-      for (int l = 0; l < L; ++l) pr[l] = madd<Fused>(a[l], xc[s][l], pr[l]);
-    }
-    for (int l = 0; l < L; ++l) p[r + l] = pr[l];
-  }
-  NB26_UNROLL
-  for (int s = 0; s < R; ++s) {
-    for (int l = 0; l < L; ++l) p[(c + s) * L + l] = sum[s][l];
-  }
-}
-
-// The same for the whole rest of A, in one pass.
-template <bool Fused>
-NB26_HD void pilot_pass(const PilotGroup& g, std::int64_t first, const double* v, const double* w,
-                        const double* x, double* p) {
-  std::int64_t c = first;
-  for (; c + 2 <= g.m; c += 2) pilot_columns<Fused, 2>(g, c, v, w, x, p);
-  for (; c < g.m; ++c) pilot_columns<Fused, 1>(g, c, v, w, x, p);
-}
-
-// Reflection that makes x (n) a multiple of the first unit vector: x becomes v, v_0 = 1.
-NB26_HD void pilot_reflection(double* __restrict x, std::int64_t n, double* __restrict side,
-                              double* __restrict tau) {
-  constexpr int L = static_cast<int>(kPilotLanes);
-  double rest[L] = {}, scale[L];
-  for (std::int64_t r = 1; r < n; ++r) {
-    for (int l = 0; l < L; ++l) rest[l] += x[r * L + l] * x[r * L + l];
-  }
-  for (int l = 0; l < L; ++l) {
-    const double alpha = x[l];
-    const double length = std::sqrt(alpha * alpha + rest[l]);
-    const double beta = alpha > 0.0 ? -length : length;
-    const bool none = !(rest[l] > 0.0);
-    side[l] = none ? alpha : beta;
-    tau[l] = none ? 0.0 : (beta - alpha) / beta;
-    scale[l] = none ? 0.0 : 1.0 / (alpha - beta);
-    x[l] = 1.0;
-  }
-  for (std::int64_t r = 1; r < n; ++r) {
-    for (int l = 0; l < L; ++l) x[r * L + l] *= scale[l];
-  }
-}
-
 template <bool Fused>
 NB26_HD void pilot_tridiagonal(const PilotGroup& g) {
   constexpr int L = static_cast<int>(kPilotLanes);
-  const std::int64_t m = g.m;
-  double* w = g.work;
-  double* p = g.work + m * L;
-  const double* v = g.work + 2 * m * L;  // zeros before the first reflection
-  for (std::int64_t i = 0; i < 3 * m * L; ++i) g.work[i] = 0.0;
-  for (std::int64_t i = 0; i < m; ++i) {
-    double* x = pilot_column(g, i);
-    for (std::int64_t r = i; r < m; ++r) {
-      for (int l = 0; l < L; ++l) {
-        const double once = madd<Fused>(-v[r * L + l], w[i * L + l], x[r * L + l]);
-        x[r * L + l] = madd<Fused>(-w[r * L + l], v[i * L + l], once);
-      }
-    }
-    for (int l = 0; l < L; ++l) g.diagonal[i * L + l] = x[i * L + l];
-    if (i + 1 == m) break;
-    double* tau = g.tau + i * L;
-    pilot_reflection(x + (i + 1) * L, m - i - 1, g.side + i * L, tau);
-    for (std::int64_t j = (i + 1) * L; j < m * L; ++j) p[j] = 0.0;
-    pilot_pass<Fused>(g, i + 1, v, w, x, p);
-    double half[L] = {};
-    for (std::int64_t r = i + 1; r < m; ++r) {
-      for (int l = 0; l < L; ++l) half[l] = madd<Fused>(p[r * L + l], x[r * L + l], half[l]);
-    }
-    for (int l = 0; l < L; ++l) half[l] *= -0.5 * tau[l] * tau[l];
-    for (std::int64_t r = i + 1; r < m; ++r) {
-      for (int l = 0; l < L; ++l) {
-        p[r * L + l] = madd<Fused>(half[l], x[r * L + l], tau[l] * p[r * L + l]);
-      }
-    }
-    double* other = w;
-    w = p;
-    p = other;
-    v = x;
-  }
+  tridiagonal_lanes<Fused, L, L>({g.matrix, g.diagonal, g.side, g.tau, g.work, g.m});
 }
 
 // Eigenvalues j..j+N-1, counted from the largest, to the precision of the largest.
