@@ -8,6 +8,25 @@ def broja(pmfs: NDArray[Any], tol: float, max_iter: int, n_threads: int) -> tupl
     """BROJA decomposition of tables (m, nX, nY, nS): I_X, I_Y, I_XY and I_U in nats (m, 4), gap,
     converged, n_iter (m,), and the tables of least information (m, nX, nY, nS)."""
 
+def gaussian_pid(
+    covs: NDArray[Any],
+    dims: tuple[Any, ...],
+    bartlett: object,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """I_X, I_Y, I_XY, I_U in nats (m, 4) of covariances (m, d, d) in the order X, Y, M, their means
+    over the draws L A A' L', A in bartlett (B, d, d), or None, and how each ended: 0 good, 1 not
+    positive definite, 2 infinite information."""
+
+def gaussian_pid_channels(
+    r: NDArray[Any],
+    k: NDArray[Any],
+    bartlett: object,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """The same in white coordinates: Y = r (z_x, z_{y|x}) with r (bins, dy, dx + dy), and M = k
+    (z_x, z_{y|x}) + noise of covariance I - k k', k (bins, n, dm, dx + dy)."""
+
 def get_isa() -> int:
     """Instruction-set level in force: 0 plain, 1 AVX2, 2 AVX-512."""
 

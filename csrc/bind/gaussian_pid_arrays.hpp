@@ -60,7 +60,8 @@ py::tuple pid_channel_arrays(const py::array& r, const py::array& k, const py::o
   const auto gains = read<double>(k, "k", {own.shape[0], kAny, kAny, own.shape[2]});
   const PidDims dims{own.shape[2] - own.shape[1], own.shape[1], gains.shape[2]};
   if (dims.x < 1 || dims.y < 1 || dims.m < 1) {
-    throw py::value_error("r (bins, dy, dx + dy) and k must have rows, and r more columns than rows");
+    throw py::value_error(
+        "r (bins, dy, dx + dy) and k must have rows, and r more columns than rows");
   }
   return pid_run(PidChannels{own.data, gains.data, own.shape[0], gains.shape[1], dims},
                  pid_draws(bartlett, dims.all()), {own.shape[0], gains.shape[1]}, call);

@@ -108,8 +108,8 @@ void covariances(const PidCovariances& in, const PidDraws& turned, const PidOut&
 }
 
 template <class Ops>
-void channels(const PidChannels& in, const double* bases, const PidDraws& turned,
-              const PidOut& out, std::int64_t bin, std::int64_t first, const PidWork& w) {
+void channels(const PidChannels& in, const double* bases, const PidDraws& turned, const PidOut& out,
+              std::int64_t bin, std::int64_t first, const PidWork& w) {
   const double* k[kL];
   double information[4 * kL], sums[4 * kL];
   PidEnd ends[kL];
@@ -149,8 +149,8 @@ void gaussian_pid_cpu(const PidCovariances& in, const PidDraws& draws, const Pid
 
 void gaussian_pid_cpu(const PidChannels& in, const PidDraws& draws, const PidOut& out,
                       int n_threads) {
-  static constexpr decltype(&channels<PidOps0>) kLevels[3] = {
-      channels<PidOps0>, channels<PidOps1>, channels<PidOps2>};
+  static constexpr decltype(&channels<PidOps0>) kLevels[3] = {channels<PidOps0>, channels<PidOps1>,
+                                                              channels<PidOps2>};
   const auto one = kLevels[isa_level()];
   const std::int64_t d = in.dims.all(), p = in.dims.sources(), size = in.dims.y * p;
   const std::vector<double> factors = turned_factors(draws, d);

@@ -63,8 +63,8 @@ def gaussian_informations_of_channels(
 ) -> Answer:
     """Return the four information values of channels in white coordinates, in nats.
 
-    X is z_x, Y is ``r`` times (z_x, z_y|x), and the target is ``k`` times (z_x, z_y|x) plus noise of
-    covariance I - k k'. All problems of one bin share ``r``.
+    X is z_x, Y is ``r`` times (z_x, z_y|x), and the target is ``k`` times (z_x, z_y|x) plus noise
+    of covariance I - k k'. All problems of one bin share ``r``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Gaussian partial information the slow way: by formula, and by minimising over couplings."""
+"""Union information of Gaussian sources by minimising over the coupling of their noises."""
 
 from __future__ import annotations
 
@@ -6,32 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 F64 = NDArray[np.float64]
-
-
-def posterior(cov: F64, given: NDArray[np.intp], target: NDArray[np.intp]) -> F64:
-    """Return the covariance of the target given some variables."""
-    cross = cov[np.ix_(target, given)]
-    own = cov[np.ix_(given, given)]
-    out: F64 = cov[np.ix_(target, target)] - cross @ np.linalg.solve(own, cross.T)
-    return out
-
-
-def information(cov: F64, dims: tuple[int, int, int]) -> F64:
-    """Return I_X, I_Y, I_XY and I_U in nats of a covariance in the order X, Y, M.
-
-    The eigenvalues of the pencil (C_Y, C_X) are those of L^-1 C_Y L^-T, C_X = L L'.
-    """
-    x = np.arange(dims[0])
-    y = np.arange(dims[0], dims[0] + dims[1])
-    target = np.arange(dims[0] + dims[1], sum(dims))
-    c_x, c_y = posterior(cov, x, target), posterior(cov, y, target)
-    c_xy = posterior(cov, np.concatenate([x, y]), target)
-    whole = np.linalg.slogdet(cov[np.ix_(target, target)])[1]
-    i_x, i_y, i_xy = (0.5 * (whole - np.linalg.slogdet(c)[1]) for c in (c_x, c_y, c_xy))
-    root = np.linalg.cholesky(c_x)
-    half = np.linalg.solve(root, c_y)
-    logs = np.log(np.linalg.eigvalsh(np.linalg.solve(root, half.T)))
-    return np.array([i_x, i_y, i_xy, i_x - 0.5 * logs[logs < 0].sum()])
 
 
 def coupled(h_x: F64, h_y: F64, cross: F64) -> tuple[float, F64]:
@@ -68,19 +42,6 @@ def union_by_descent(h_x: F64, h_y: F64, iterations: int = 6000) -> float:
         if change < 1e-12:
             break
     return value
-
-
-def channel_covariance(h_x: F64, h_y: F64) -> F64:
-    """Return the covariance of X, Y, M for white M and independent white noises."""
-    root = np.block(
-        [
-            [np.eye(len(h_x)), np.zeros((len(h_x), len(h_y))), h_x],
-            [np.zeros((len(h_y), len(h_x))), np.eye(len(h_y)), h_y],
-            [np.zeros((h_x.shape[1], len(h_x) + len(h_y))), np.eye(h_x.shape[1])],
-        ]
-    )
-    out: F64 = root @ root.T
-    return out
 
 
 def union_coupling(h_x: F64, h_y: F64) -> F64:

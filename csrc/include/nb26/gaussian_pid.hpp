@@ -29,13 +29,13 @@ inline constexpr double kPidClosest = 0x1p-53;   // 1 - |nu| is not known to mor
 
 // The arrays of one group of problems, lane innermost.
 struct PidWork {
-  double* factor;             // (d (d + 1) / 2) joint covariance, then its factor
-  double *r, *t;              // (dy, p), (dm, d)
-  double *drawn_r, *drawn_t;  // the same for a draw
-  double *own, *cross;        // (dy, dy) Cov(Y), (dm, dy) Cov(M, Y) and then whitened by own
-  double* inverse;            // (d)
-  double* pivots;             // (4, max(d, dm)) of the last factor, E, E_X, E_Y
-  double *e_xy, *e_x, *e_y, *e;         // (dm, dm)
+  double* factor;                // (d (d + 1) / 2) joint covariance, then its factor
+  double *r, *t;                 // (dy, p), (dm, d)
+  double *drawn_r, *drawn_t;     // the same for a draw
+  double *own, *cross;           // (dy, dy) Cov(Y), (dm, dy) Cov(M, Y) and then whitened by own
+  double* inverse;               // (d)
+  double* pivots;                // (4, max(d, dm)) of the last factor, E, E_X, E_Y
+  double *e_xy, *e_x, *e_y, *e;  // (dm, dm)
   double *total, *difference, *turned;  // (dm, dm)
   LaneTridiagonal pencil;               // (dm)
   double* least;                        // (2, 5): joint, own, E, E_X, E_Y + E_X

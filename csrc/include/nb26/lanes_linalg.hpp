@@ -13,7 +13,8 @@
 
 namespace nb26 {
 
-inline constexpr double kPivotFloor = 1e-16;  // what replaces a smaller pivot, relative to its entry
+inline constexpr double kPivotFloor =
+    1e-16;  // what replaces a smaller pivot, relative to its entry
 
 // Where row i of a matrix starts; `row` = 0 stands for a packed lower triangle.
 NB26_HD std::int64_t lane_row(std::int64_t row, std::int64_t i) {

@@ -30,9 +30,9 @@ NB26_HD double* tridiagonal_column(const LaneTridiagonal& g, std::int64_t c) {
 
 // A -= v w' + w v' and p += A x, for R columns of A from c on and all rows below.
 template <bool Fused, int L, int S, int R>
-NB26_HD void tridiagonal_columns(const LaneTridiagonal& g, std::int64_t c, const double* __restrict v,
-                           const double* __restrict w, const double* __restrict x,
-                           double* __restrict p) {
+NB26_HD void tridiagonal_columns(const LaneTridiagonal& g, std::int64_t c,
+                                 const double* __restrict v, const double* __restrict w,
+                                 const double* __restrict x, double* __restrict p) {
   double* column[R];
   double vc[R][L], wc[R][L], xc[R][L], sum[R][L];
   NB26_UNROLL
@@ -80,8 +80,8 @@ NB26_HD void tridiagonal_columns(const LaneTridiagonal& g, std::int64_t c, const
 
 // The same for the whole rest of A, in one pass.
 template <bool Fused, int L, int S>
-NB26_HD void tridiagonal_pass(const LaneTridiagonal& g, std::int64_t first, const double* v, const double* w,
-                        const double* x, double* p) {
+NB26_HD void tridiagonal_pass(const LaneTridiagonal& g, std::int64_t first, const double* v,
+                              const double* w, const double* x, double* p) {
   std::int64_t c = first;
   for (; c + 2 <= g.m; c += 2) tridiagonal_columns<Fused, L, S, 2>(g, c, v, w, x, p);
   for (; c < g.m; ++c) tridiagonal_columns<Fused, L, S, 1>(g, c, v, w, x, p);
@@ -90,7 +90,7 @@ NB26_HD void tridiagonal_pass(const LaneTridiagonal& g, std::int64_t first, cons
 // Reflection that makes x (n) a multiple of the first unit vector: x becomes v, v_0 = 1.
 template <int L, int S>
 NB26_HD void tridiagonal_reflection(double* __restrict x, std::int64_t n, double* __restrict side,
-                              double* __restrict tau) {
+                                    double* __restrict tau) {
   double rest[L] = {}, scale[L];
   for (std::int64_t r = 1; r < n; ++r) {
     for (int l = 0; l < L; ++l) rest[l] += x[r * S + l] * x[r * S + l];
