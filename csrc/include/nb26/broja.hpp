@@ -339,10 +339,9 @@ NB26_HD void broja_solve(const BrojaProblem& p) {
   }
 }
 
-// dt, dw from da, db; returns the largest step that keeps t and w at or above 0 (at most 1e30),
-// and in `largest` the largest change of a and b.
+// dt, dw from da, db; returns the largest step that keeps t and w at or above 0 (at most 1e30).
 template <int Isa, int S>
-NB26_HD double broja_steps(const BrojaProblem& p, double* largest) {
+NB26_HD double broja_steps(const BrojaProblem& p) {
   constexpr bool kFused = Isa > 0;
   const int n = S ? S : p.stride;
   double* line = p.line;
@@ -363,10 +362,6 @@ NB26_HD double broja_steps(const BrojaProblem& p, double* largest) {
     const double worst = -dt / t > -dw * inverse ? -dt / t : -dw * inverse;
     shrink = worst > shrink ? worst : shrink;
   }
-  double most = 0.0;
-  for (int j = 0; j < p.own * n; ++j) most = std::fabs(p.da[j]) > most ? std::fabs(p.da[j]) : most;
-  for (int j = 0; j < p.kept * n; ++j) most = std::fabs(p.db[j]) > most ? std::fabs(p.db[j]) : most;
-  *largest = most;
   return shrink > 1e-30 ? 1.0 / shrink : 1e30;
 }
 

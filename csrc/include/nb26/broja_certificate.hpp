@@ -8,7 +8,7 @@
 namespace nb26 {
 
 inline constexpr int kBrojaSweeps = 20;
-inline constexpr double kBrojaExact = 1e-15;  // a violation that no sweep can improve
+inline constexpr double kBrojaClose = 1e-11;  // a violation that is left to broja_complete
 
 struct BrojaCertificate {
   double primal;     // sum q ln(q(s,x,y) / q(x,y))
@@ -16,53 +16,98 @@ struct BrojaCertificate {
   double violation;  // largest difference between a marginal of q and that of p
 };
 
-// Proportional fitting of p.q to the marginals; returns the largest violation that is left.
+// goal / sum where there is a sum, but at most `most`.
+NB26_HD double broja_factor(double goal, double sum, double most) {
+  const double factor = goal / pick(sum > 0.0, sum, 1.0);
+  return pick(factor < most, factor, most);
+}
+
+// p.q times a factor of its own symbol that brings the marginal to p's, at most `most`, then the
+// same for the kept symbol. Returns the largest difference that the own marginals had.
 template <int Isa, int S>
-NB26_HD double broja_fit(const BrojaProblem& p, int sweeps) {
+NB26_HD double broja_sweep(const BrojaProblem& p, double most) {
   const int n = S ? S : p.stride;
   double *own = p.line, *worst = p.line + n, *kept = p.rhs_kept;
-  for (int sweep = 0;; ++sweep) {
-    for (int s = 0; s < n; ++s) worst[s] = 0.0;
-    for (int j = 0; j < p.kept * n; ++j) kept[j] = 0.0;
-    const bool last = sweep == sweeps;
-    for (int e = 0; e < p.own; ++e) {
-      const double* goal = p.p_own + e * n;
-      for (int s = 0; s < n; ++s) own[s] = 0.0;
-      for (int i = p.first_cell[e]; i < p.first_cell[e + 1]; ++i) {
-        for (int s = 0; s < n; ++s) own[s] += p.q[i * n + s];
-      }
+  for (int s = 0; s < n; ++s) worst[s] = 0.0;
+  for (int j = 0; j < p.kept * n; ++j) kept[j] = 0.0;
+  for (int e = 0; e < p.own; ++e) {
+    const double* goal = p.p_own + e * n;
+    for (int s = 0; s < n; ++s) own[s] = 0.0;
+    for (int i = p.first_cell[e]; i < p.first_cell[e + 1]; ++i) {
+      for (int s = 0; s < n; ++s) own[s] += p.q[i * n + s];
+    }
+    for (int s = 0; s < n; ++s) {
+      const double miss = std::fabs(own[s] - goal[s]);
+      worst[s] = miss > worst[s] ? miss : worst[s];
+      own[s] = broja_factor(goal[s], own[s], most);
+    }
+    for (int i = p.first_cell[e]; i < p.first_cell[e + 1]; ++i) {
+      double* to = kept + p.cell_kept[i] * n;
       for (int s = 0; s < n; ++s) {
-        const double miss = own[s] < goal[s] ? goal[s] - own[s] : own[s] - goal[s];
-        worst[s] = miss > worst[s] ? miss : worst[s];
-        own[s] = pick(own[s] > 0.0 && !last, goal[s] / own[s], pick(last, 1.0, 0.0));
-      }
-      for (int i = p.first_cell[e]; i < p.first_cell[e + 1]; ++i) {
-        double* to = kept + p.cell_kept[i] * n;
-        for (int s = 0; s < n; ++s) {
-          p.q[i * n + s] *= own[s];
-          to[s] += p.q[i * n + s];
-        }
+        p.q[i * n + s] *= own[s];
+        to[s] += p.q[i * n + s];
       }
     }
-    double most = 0.0;
-    for (int s = 0; s < n; ++s) most = worst[s] > most ? worst[s] : most;
-    if (last) {
-      for (int j = 0; j < p.kept * n; ++j) {
-        const double miss = std::fabs(p.p_kept[j] - kept[j]);
-        most = miss > most ? miss : most;
-      }
-      return most;
-    }
-    for (int j = 0; j < p.kept * n; ++j) {
-      kept[j] = pick(kept[j] > 0.0, p.p_kept[j] / kept[j], 0.0);
-    }
-    for (int i = 0; i < p.cells; ++i) {
-      const double* factor = kept + p.cell_kept[i] * n;
-      for (int s = 0; s < n; ++s) p.q[i * n + s] *= factor[s];
-    }
-    // one more pass, which only measures
-    if (sweep > 0 && most < kBrojaExact) sweeps = sweep + 1;
   }
+  for (int j = 0; j < p.kept * n; ++j) kept[j] = broja_factor(p.p_kept[j], kept[j], most);
+  for (int i = 0; i < p.cells; ++i) {
+    const double* factor = kept + p.cell_kept[i] * n;
+    for (int s = 0; s < n; ++s) p.q[i * n + s] *= factor[s];
+  }
+  double out = 0.0;
+  for (int s = 0; s < n; ++s) out = worst[s] > out ? worst[s] : out;
+  return out;
+}
+
+// What the marginals of p.q lack, into rhs_own and rhs_kept, and its sum over own symbols.
+template <int Isa, int S>
+NB26_HD void broja_missing(const BrojaProblem& p, double* total) {
+  const int n = S ? S : p.stride;
+  for (int s = 0; s < n; ++s) total[s] = 0.0;
+  for (int j = 0; j < p.kept * n; ++j) p.rhs_kept[j] = p.p_kept[j];
+  for (int e = 0; e < p.own; ++e) {
+    double* own = p.rhs_own + e * n;
+    for (int s = 0; s < n; ++s) own[s] = p.p_own[e * n + s];
+    for (int i = p.first_cell[e]; i < p.first_cell[e + 1]; ++i) {
+      double* kept = p.rhs_kept + p.cell_kept[i] * n;
+      for (int s = 0; s < n; ++s) {
+        own[s] -= p.q[i * n + s];
+        kept[s] -= p.q[i * n + s];
+      }
+    }
+    for (int s = 0; s < n; ++s) total[s] += own[s];
+  }
+}
+
+// Gives p.q the marginals of p: proportional fitting until it is close, then the rounding of
+// Altschuler, Weed and Rigollet (2017): no marginal too large, and what they lack as a product,
+// which a target symbol's cells can always hold. Returns the largest violation that is left.
+template <int Isa, int S>
+NB26_HD double broja_fit(const BrojaProblem& p) {
+  const int n = S ? S : p.stride;
+  for (int sweep = 0; sweep < kBrojaSweeps; ++sweep) {
+    if (broja_sweep<Isa, S>(p, MathTraits<double>::kLargest) < kBrojaClose) break;
+  }
+  broja_sweep<Isa, S>(p, 1.0);
+  double *total = p.line, *kept = p.rhs_kept;
+  broja_missing<Isa, S>(p, total);
+  for (int s = 0; s < n; ++s) total[s] = pick(total[s] > 0.0, 1.0 / total[s], 0.0);
+  for (int j = 0; j < p.kept * n; ++j) kept[j] = pick(kept[j] > 0.0, kept[j], 0.0);
+  for (int e = 0; e < p.own; ++e) {
+    double* own = p.rhs_own + e * n;
+    for (int s = 0; s < n; ++s) own[s] = pick(own[s] > 0.0, own[s] * total[s], 0.0);
+    for (int i = p.first_cell[e]; i < p.first_cell[e + 1]; ++i) {
+      const double* lack = kept + p.cell_kept[i] * n;
+      for (int s = 0; s < n; ++s) p.q[i * n + s] += own[s] * lack[s];
+    }
+  }
+  broja_missing<Isa, S>(p, total);
+  double most = 0.0;
+  for (int j = 0; j < p.own * n; ++j)
+    most = std::fabs(p.rhs_own[j]) > most ? std::fabs(p.rhs_own[j]) : most;
+  for (int j = 0; j < p.kept * n; ++j)
+    most = std::fabs(p.rhs_kept[j]) > most ? std::fabs(p.rhs_kept[j]) : most;
+  return most;
 }
 
 // sum q ln(q(s,x,y) / q(x,y)) of p.q.
@@ -120,7 +165,7 @@ NB26_HD void broja_certify(const BrojaProblem& p, BrojaCertificate* out) {
   for (int i = 0; i < p.cells; ++i) {
     for (int s = 0; s < n; ++s) p.q[i * n + s] = p.t[i] * p.pi[i * n + s];
   }
-  out->violation = broja_fit<Isa, S>(p, kBrojaSweeps);
+  out->violation = broja_fit<Isa, S>(p);
   out->primal = broja_primal<Isa, S>(p);
   out->dual = broja_dual<Isa, S>(p);
 }

@@ -21,7 +21,8 @@ struct BrojaPieces {
   bool (*blocks)(const BrojaProblem&, double);
   bool (*schur)(const BrojaProblem&, double);
   void (*solve)(const BrojaProblem&);
-  double (*steps)(const BrojaProblem&, double*);
+  double (*steps)(const BrojaProblem&);
+  double (*primal)(const BrojaProblem&);
   void (*certify)(const BrojaProblem&, BrojaCertificate*);
 };
 
@@ -53,16 +54,16 @@ class BrojaSolver {
     BrojaAnswer out{};
     clean(pmf);
     layout();
+    pieces_ = &broja_pieces(p_.stride);
     out.information[0] = swapped_ ? of_kept() : of_own();
     out.information[1] = swapped_ ? of_own() : of_kept();
     start_proof();
     out.information[2] = entropy_ + primal_;
     if (p_.own == 1 || p_.kept == 1 || target_ == 1) {
-      // the table has no other with its marginals, or no information
+      // no other table has its marginals, or there is nothing to tell
       out.converged = true;
       out.information[3] = std::max(out.information[0], out.information[1]);
     } else {
-      pieces_ = &broja_pieces(p_.stride);
       out.converged = interior(kModes[0], tol, max_iter, &out.n_iter) ||
                       interior(kModes[1], tol, 5 * max_iter, &out.n_iter) ||
                       interior(kModes[2], tol, 5 * max_iter, &out.n_iter) ||
@@ -78,11 +79,14 @@ class BrojaSolver {
   struct Mode {
     double centring;  // 0: Mehrotra's choice and corrector
     double fraction;  // of the step to the boundary
-    double cap;       // of the change of a and b
+    double cap;       // of the change of every a and b
+    int patience;     // iterations without progress
   };
-  static constexpr Mode kModes[3] = {{0.0, 0.995, 2.0}, {0.3, 0.9, 0.7}, {0.7, 0.9, 0.7}};
-  static constexpr double kDrop = 1e-12;      // masses below are taken as 0
-  static constexpr double kViolation = 1e-9;  // of the marginals, that a proof may have
+  static constexpr Mode kModes[3] = {
+      {0.0, 0.995, 2.0, 6}, {0.3, 0.9, 0.7, 60}, {0.7, 0.9, 0.7, 200}};
+  static constexpr double kDrop = 1e-12;       // masses below are taken as 0
+  static constexpr double kViolation = 1e-12;  // of the marginals, that a proof may have
+  static constexpr double kMargin = 0.05;      // of the constraints at the start
   static constexpr int kAlternations = 300;
 
   static std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
@@ -113,11 +117,13 @@ class BrojaSolver {
   }
 
   // Numbers the symbols that occur; returns how many.
-  static int number(const std::vector<double>& mass, std::vector<int>* of) {
+  static int number(const std::vector<double>& mass, std::vector<int>* of, std::vector<int>* at) {
     int count = 0;
-    of->assign(mass.size(), -1);
+    of->resize(mass.size());
+    at->resize(mass.size());
     for (std::size_t i = 0; i < mass.size(); ++i) {
-      if (mass[i] > 0.0) (*of)[i] = count++;
+      (*at)[size(count)] = static_cast<int>(i);
+      (*of)[i] = mass[i] > 0.0 ? count++ : -1;
     }
     return count;
   }
@@ -137,8 +143,8 @@ class BrojaSolver {
         }
       }
     }
-    const int nx = number(x_mass_, &x_of_), ny = number(y_mass_, &y_of_);
-    target_ = number(s_mass_, &s_of_);
+    const int nx = number(x_mass_, &x_of_, &x_at_), ny = number(y_mass_, &y_of_, &y_at_);
+    target_ = number(s_mass_, &s_of_, &s_at_);
     swapped_ = ny > nx;
     p_.own = std::max(nx, ny);
     p_.kept = std::min(nx, ny);
@@ -264,69 +270,67 @@ class BrojaSolver {
     for (int i = 0; i < count; ++i) {
       for (int s = 0; s < target_; ++s) {
         const double p = table[i * p_.stride + s];
-        if (p > 0.0) sum += p * std::log(p / (mass[i] * p_target_[s]));
+        if (p > 0.0) sum += p * log(p / (mass[i] * p_target_[s]));
       }
     }
     return std::max(sum, 0.0);
   }
 
-  // p itself has the marginals of p, and a start that is feasible bounds the optimum from below.
+  // p itself has the marginals of p, and no information is below 0.
   void start_proof() {
     const int n = p_.stride;
     entropy_ = 0.0;
-    for (int s = 0; s < target_; ++s) entropy_ -= p_target_[s] * std::log(p_target_[s]);
-    primal_ = 0.0;
-    dual_ = -1e300;
+    for (int s = 0; s < target_; ++s) entropy_ -= p_target_[s] * log(p_target_[s]);
+    std::fill(p_.q, p_.q + std::int64_t{p_.cells} * n, 0.0);
     for (int i = 0; i < p_.cells; ++i) {
-      const int e = p_.cell_own[i], k = p_.cell_kept[i];
-      double mass = 0.0;
-      for (std::size_t s = 0; s < s_of_.size(); ++s) {
-        if (s_of_[s] < 0) continue;
-        const double value = source(e, k, static_cast<int>(s));
-        best_[i * n + s_of_[s]] = value;
-        mass += value;
-      }
-      for (int s = 0; s < target_; ++s) {
-        const double value = best_[i * n + s];
-        if (value > 0.0) primal_ += value * std::log(value / mass);
-      }
+      const double* from = clean_.data() + place(i);
+      for (int s = 0; s < target_; ++s) p_.q[i * n + s] = from[s_at_[size(s)]];
     }
+    std::copy_n(p_.q, std::int64_t{p_.cells} * n, best_);
+    primal_ = pieces_->primal(p_);
+    dual_ = -entropy_;
   }
 
-  // Mass of the cleaned table by numbers of the layout.
-  double source(int e, int k, int s) const {
-    const int x = symbol(x_of_, swapped_ ? k : e), y = symbol(y_of_, swapped_ ? e : k);
-    return clean_[(size(x) * size(ny_) + size(y)) * size(ns_) + size(s)];
-  }
-  static int symbol(const std::vector<int>& of, int number) {
-    return static_cast<int>(std::find(of.begin(), of.end(), number) - of.begin());
+  // Where the target symbols of a cell are in a table (nx, ny, ns).
+  std::int64_t place(int i) const {
+    const int e = p_.cell_own[i], k = p_.cell_kept[i];
+    const int x = x_at_[size(swapped_ ? k : e)], y = y_at_[size(swapped_ ? e : k)];
+    return (std::int64_t{x} * ny_ + y) * ns_;
   }
 
   void write(double* q) const {
     std::fill(q, q + clean_.size(), 0.0);
     for (int i = 0; i < p_.cells; ++i) {
-      const int e = p_.cell_own[i], k = p_.cell_kept[i];
-      const int x = symbol(x_of_, swapped_ ? k : e), y = symbol(y_of_, swapped_ ? e : k);
-      double* to = q + (size(x) * size(ny_) + size(y)) * size(ns_);
-      for (std::size_t s = 0; s < s_of_.size(); ++s) {
-        if (s_of_[s] >= 0) to[s] = best_[i * p_.stride + s_of_[s]];
-      }
+      double* to = q + place(i);
+      for (int s = 0; s < target_; ++s) to[s_at_[size(s)]] = best_[i * p_.stride + s];
     }
   }
 
-  // By Cauchy and Schwarz every constraint holds at this start.
+  // Sources that are independent given the target: q(s,x,y) = p(s,x) p(s,y) / p(s) has the
+  // marginals, and shifts of a make it strictly feasible for the dual, so that only the products
+  // t w are left to close. Fewer iterations than a start without the marginals.
   void start() {
     const int n = p_.stride;
-    for (int j = 0; j < p_.own * n; ++j) {
-      const double p = p_.p_own[j];
-      p_.a[j] = p > 0.0 ? 0.5 * std::log(p / p_target_[j % n]) - 0.5 : 0.0;
+    for (int e = 0; e < p_.own; ++e) {
+      const double* own = p_.p_own + e * n;
+      double most = 0.0;
+      for (int i = p_.first_cell[e]; i < p_.first_cell[e + 1]; ++i) {
+        const double* kept = p_.p_kept + p_.cell_kept[i] * n;
+        double mass = 0.0;
+        for (int s = 0; s < target_; ++s) mass += own[s] * kept[s] / p_target_[s];
+        p_.t[i] = mass;
+        most = std::max(most, mass / p_.mass_kept[p_.cell_kept[i]]);
+      }
+      const double shift = log(most) + kMargin;
+      for (int s = 0; s < target_; ++s) {
+        p_.a[e * n + s] = own[s] > 0.0 ? log(own[s] / p_target_[s]) - shift : 0.0;
+      }
     }
-    for (int j = 0; j < p_.kept * n; ++j) {
-      const double p = p_.p_kept[j];
-      p_.b[j] = p > 0.0 ? 0.5 * std::log(p / p_target_[j % n]) : 0.0;
-    }
-    for (int i = 0; i < p_.cells; ++i) {
-      p_.t[i] = p_.mass_own[p_.cell_own[i]] * p_.mass_kept[p_.cell_kept[i]];
+    for (int k = 0; k < p_.kept; ++k) {
+      const double* kept = p_.p_kept + k * n;
+      for (int s = 0; s < target_; ++s) {
+        p_.b[k * n + s] = kept[s] > 0.0 ? log(kept[s] / p_.mass_kept[k]) : 0.0;
+      }
     }
     std::fill(p_.rows, p_.rows + std::int64_t{p_.own} * n * p_.padded, 0.0);
   }
@@ -345,48 +349,47 @@ class BrojaSolver {
 
   bool interior(const Mode& mode, double tol, int max_iter, std::int64_t* n_iter) {
     start();
+    double best = 1e300;
+    int waited = 0;
     for (int iter = 0;; ++iter) {
       pieces_->evaluate(p_);
       double product = 0.0, broken = 0.0;
       for (int i = 0; i < p_.cells; ++i) {
-        if (iter == 0) {
-          p_.w[i] = std::max(-p_.lse[i], 0.1);
-        } else if (-p_.lse[i] > 0.5 * p_.w[i]) {
-          p_.w[i] = -p_.lse[i];
-        }
+        // the true slack where it is larger
+        if (iter == 0 || -p_.lse[i] > 0.5 * p_.w[i]) p_.w[i] = -p_.lse[i];
         p_.rho[i] = p_.w[i] + p_.lse[i];
         product += p_.t[i] * p_.w[i];
         broken = std::max(broken, std::fabs(p_.rho[i]));
       }
       const double residual = pieces_->marginals(p_, p_.t);
-      const bool ended = residual < tol && product < tol && broken < tol;
-      const bool last = ended || iter == max_iter || !std::isfinite(residual + product + broken);
+      waited = residual + product < 0.9 * best ? 0 : waited + 1;
+      best = std::min(best, residual + product);
+      const bool last = (residual < tol && product < tol && broken < tol) || iter == max_iter ||
+                        waited > mode.patience || !std::isfinite(best + broken);
       // the products are what the gap comes to once the marginals fit
-      if (last || iter == 0 || (residual < 1e-6 && product < 20.0 * tol)) {
+      if (last || (residual < 1e-6 && product < 20.0 * tol)) {
         if (prove(tol)) return true;
         if (last) return false;
       }
-      if (!newton(mode, product / p_.cells)) return false;
+      if (!newton(mode, product / p_.cells, tol / p_.cells)) return false;
       ++*n_iter;
     }
   }
 
-  bool newton(const Mode& mode, double mu) {
+  // `least`: products are not aimed below, as they would vanish long before the marginals fit.
+  bool newton(const Mode& mode, double mu, double least) {
     if (!factor()) return false;
-    const bool corrects = mode.centring == 0.0;
     double centring = mode.centring, theta = 0.0;
     bool second = false;
-    for (int pass = corrects ? 0 : 1; pass < 2; ++pass) {
+    for (int pass = mode.centring == 0.0 ? 0 : 1; pass < 2; ++pass) {
+      const double goal = pass == 0 ? 0.0 : std::max(centring * mu, least);
       for (int i = 0; i < p_.cells; ++i) {
         const double both = second ? p_.dt[i] * p_.dw[i] : 0.0;
-        p_.centre[i] = (pass * centring * mu + p_.t[i] * p_.rho[i] - both) / p_.w[i];
+        p_.centre[i] = (goal + p_.t[i] * p_.rho[i] - both) / p_.w[i];
       }
       pieces_->marginals(p_, p_.centre);
       pieces_->solve(p_);
-      double largest = 0.0;
-      const double reach = pieces_->steps(p_, &largest);
-      theta = std::min(1.0, (pass == 0 ? 1.0 : mode.fraction) * reach);
-      if (pass == 1) theta = std::min(theta, mode.cap / std::max(largest, 1e-300));
+      theta = std::min(1.0, (pass == 0 ? 1.0 : mode.fraction) * pieces_->steps(p_));
       if (pass == 0) {
         double left = 0.0;
         for (int i = 0; i < p_.cells; ++i) {
@@ -398,9 +401,14 @@ class BrojaSolver {
       }
     }
     if (!std::isfinite(theta)) return false;
+    // each change is capped for itself: a tiny mass may ask for hundreds, and would hold up all
     const int n = p_.stride;
-    for (int j = 0; j < p_.own * n; ++j) p_.a[j] += theta * p_.da[j];
-    for (int j = 0; j < p_.kept * n; ++j) p_.b[j] += theta * p_.db[j];
+    for (int j = 0; j < p_.own * n; ++j) {
+      p_.a[j] += std::clamp(theta * p_.da[j], -mode.cap, mode.cap);
+    }
+    for (int j = 0; j < p_.kept * n; ++j) {
+      p_.b[j] += std::clamp(theta * p_.db[j], -mode.cap, mode.cap);
+    }
     for (int i = 0; i < p_.cells; ++i) {
       p_.t[i] += theta * p_.dt[i];
       p_.w[i] += theta * p_.dw[i];
@@ -469,7 +477,7 @@ class BrojaSolver {
   int nx_, ny_, ns_, target_ = 0;
   bool swapped_ = false;
   std::vector<double> clean_, x_mass_, y_mass_, s_mass_, real_;
-  std::vector<int> x_of_, y_of_, s_of_, whole_;
+  std::vector<int> x_of_, y_of_, s_of_, x_at_, y_at_, s_at_, whole_;
   double* at_ = nullptr;
   int* whole_at_ = nullptr;
   BrojaProblem p_{};
