@@ -13,11 +13,12 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import datasets, information, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
-    from .information import DiscretePID, discretize, mutual_information
+    from .information import DiscretePID, GaussianPID, discretize, mutual_information
     from .streaming import OjaPCA, oja_asymptotic_covariance
 
 _HOMES = {
     "DiscretePID": "information",
+    "GaussianPID": "information",
     "NB26StatsWarning": "_warnings",
     "OjaPCA": "streaming",
     "datasets": "",
@@ -34,6 +35,7 @@ _HOMES = {
 
 __all__ = [
     "DiscretePID",
+    "GaussianPID",
     "NB26StatsWarning",
     "OjaPCA",
     "__version__",

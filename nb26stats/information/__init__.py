@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ._discrete import DiscretePID
 from ._discretize import discretize
+from ._gaussian import GaussianPID
 from ._mutual import mutual_information
 from ._result import PIDResult
 
-__all__ = ["DiscretePID", "PIDResult", "discretize", "mutual_information"]
+__all__ = ["DiscretePID", "GaussianPID", "PIDResult", "discretize", "mutual_information"]
