@@ -43,13 +43,13 @@ def _pid(**kw: Any) -> GaussianPID:
         ({"regularization": True}, TypeError, "regularization must be a number"),
         ({"bias": "qe"}, ValueError, "bias='qe' must be one of 'analytic', 'gpid', 'bootstrap'"),
         ({"bias": False}, TypeError, "bias"),
-        ({"n_bootstrap": 0}, ValueError, "n_bootstrap=0 must be at least 1"),
+        ({"n_bootstrap": 0}, ValueError, "n_bootstrap=0 must lie in"),
         ({"clip": "yes"}, TypeError, "clip must be True or False"),
         ({"base": 1}, ValueError, "base=1 must be greater than 1"),
         ({"base": "2"}, TypeError, "base must be a number"),
         ({"missing": "drop"}, ValueError, "missing='drop' must be one of 'raise'"),
         ({"device": "tpu"}, ValueError, "device='tpu' must be one of 'auto', 'cpu', 'cuda'"),
-        ({"n_threads": -1}, ValueError, "n_threads=-1 must be at least 0"),
+        ({"n_threads": -1}, ValueError, "n_threads=-1 must lie in"),
         ({"random_state": "a"}, TypeError, "random_state must be a whole number"),
         ({"measure": "delta", "bias": "gpid"}, ValueError, "not defined for measure='delta'"),
         ({"measure": "delta", "bias": "analytic"}, ValueError, "not defined for measure='delta'"),
@@ -246,7 +246,7 @@ def test_covariances() -> None:
     for dims, error in [((3, 4), ValueError), ((0, 5, 2), ValueError), ((3, 2.5, 2), TypeError)]:
         with pytest.raises(error, match="dims"):
             _pid().fit_covariance(COV, dims)
-    with pytest.raises(ValueError, match="n_samples=1 must be at least 2"):
+    with pytest.raises(ValueError, match="n_samples=1 must lie in"):
         _pid().fit_covariance(COV, DIMS, n_samples=1)
 
 

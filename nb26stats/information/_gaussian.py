@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -156,14 +157,16 @@ class GaussianPID(PIDFields, BaseEstimator):
         self.n_threads = n_threads
         self.random_state = random_state
 
-    def fit(self, sources: list[ArrayLike], target: ArrayLike) -> Self:
+    def fit(
+        self, sources: Sequence[ArrayLike] | Mapping[str, ArrayLike], target: ArrayLike
+    ) -> Self:
         """Decompose what two sources tell about the target in the same trials.
 
         Parameters
         ----------
-        sources : list of two array-likes of shape (n, d_i) or (n,)
-            The sources, trials in rows; DataFrames keep their column names in messages. Columns
-            that never vary are dropped with a warning.
+        sources : list or dict of two array-likes of shape (n, d_i) or (n,)
+            The sources, trials in rows; messages use the keys of a dict and the column names of
+            DataFrames. Columns that never vary are dropped with a warning.
         target : array-like of shape (n, dm) or (n,)
             The target in the same trials.
 
@@ -276,7 +279,7 @@ class GaussianPID(PIDFields, BaseEstimator):
         settings = read_settings(self)
         sizes = as_dims(dims)
         matrices = as_covariances(covs, sizes, name)
-        n = None if n_samples is None else as_int(n_samples, "n_samples", minimum=2)
+        n = None if n_samples is None else as_int(n_samples, "n_samples", minimum=2, maximum=2**53)
         if settings.copula or isinstance(settings.regularization, str):
             what = "copula=True" if settings.copula else f"regularization={self.regularization!r}"
             raise ValueError(f"{what} needs the trials themselves: call fit")

@@ -54,11 +54,11 @@ def read_settings(pid: Any) -> GaussianSettings:
         copula=as_bool(pid.copula, "copula"),
         regularization=as_regularization(pid.regularization),
         bias=None if pid.bias is None else as_choice(pid.bias, "bias", BIASES),
-        n_bootstrap=as_int(pid.n_bootstrap, "n_bootstrap", minimum=1),
+        n_bootstrap=as_int(pid.n_bootstrap, "n_bootstrap", minimum=1, maximum=10**6),
         clip=as_bool(pid.clip, "clip"),
         base=as_base(pid.base),
         device=as_choice(pid.device, "device", ("auto", "cpu", "cuda")),
-        n_threads=as_int(pid.n_threads, "n_threads", minimum=0),
+        n_threads=as_int(pid.n_threads, "n_threads", minimum=0, maximum=2**16),
     )
     if out.measure == "delta" and out.bias not in (None, "bootstrap"):
         raise ValueError(
