@@ -39,11 +39,11 @@ class GaussianPID(PIDFields, BaseEstimator):
 
     Parameters
     ----------
-    measure : {"broja", "mmi", "delta"}, default="broja"
+    measure : {"broja", "mmi"}, default="broja"
         Definition of the union information (redundancy plus both unique informations).
         ``"broja"``: the least joint information over all couplings with the given source-target
-        pairs, by a closed form. ``"mmi"``: redundancy is the smaller of the two informations.
-        ``"delta"``: by the deficiency of one channel to simulate the other. See the notes.
+        pairs, by a closed form. ``"mmi"``: redundancy is the smaller of the two informations. See
+        the notes.
     pca : int, optional
         Project each source on its first ``pca`` principal components (all it has, if fewer).
     copula : bool, default=False
@@ -55,8 +55,7 @@ class GaussianPID(PIDFields, BaseEstimator):
         Correction of the informations for the number of trials; the atoms follow from them and
         may be slightly negative. ``"bootstrap"`` takes off the mean excess of Wishart draws about
         the estimate. ``"analytic"`` is exact for the mutual informations of Gaussian variables and
-        scales the union alike; ``"gpid"`` does what the package of that name does. ``"delta"``
-        has None and ``"bootstrap"``.
+        scales the union alike; ``"gpid"`` does what the package of that name does.
     n_bootstrap : int, default=50
         Number of Wishart draws.
     clip : bool, default=False
@@ -104,7 +103,6 @@ class GaussianPID(PIDFields, BaseEstimator):
 
     With ``"mmi"`` (Barrett 2015) the weaker source never has unique information, whatever it
     knows, and two sources that know different things come out as redundant and synergistic.
-    ``"delta"`` is that of Venkatesh & Schamberg (2022).
 
     The unique informations of sources that know nearly the same keep a positive bias under every
     correction, and synergy and redundancy a negative one: compare them with a null.
