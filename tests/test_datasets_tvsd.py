@@ -83,6 +83,11 @@ def test_slabs_of_any_size_give_the_same(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(_tvsd, "SLAB_BYTES", 200_000)
         small = list(_tvsd._slabs(file["ALLMUA"], (1, 0, 2)))
     assert len(small) == 3 * len(slabs)
+    plain = tvsd_file.write(tmp_path / "plain" / "monkeyN.mat")
+    with h5py.File(plain) as file:
+        in_rows = list(_tvsd._slabs(file["ALLMUA"], (1, 0, 2)))
+    # contiguous rows of channels are read whole
+    assert [(c.stop, t.start) for c, t in in_rows] == [(1024, t) for t in range(6)]
     data = datasets.read_tvsd(source, trials="train")
     for area, responses in data.areas.items():
         np.testing.assert_array_equal(responses, expected("N", area, [0, 1, 3, 4]))

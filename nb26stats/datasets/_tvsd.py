@@ -34,7 +34,7 @@ COLUMNS = {
     6: ("trial", "train_idx", "test_idx", "rep", "count", "day"),
 }
 SLAB = 50
-"""Channels read at a time."""
+"""Channels read at a time, where the file stores them in chunks."""
 SLAB_BYTES = 1 << 28
 
 
@@ -339,7 +339,9 @@ def _fill(
 def _slabs(data: h5py.Dataset, axes: tuple[int, int, int]) -> Iterator[tuple[slice, slice]]:
     """Cut channels and trials into blocks of whole chunks that fit the memory of a slab."""
     chunks = data.chunks or (1, 1, 1)
-    wide = -(-SLAB // chunks[axes[2]]) * chunks[axes[2]]
+    # without chunks, a part of the last axis would be read in tiny pieces
+    least = N_CHANNELS if data.chunks is None and axes[2] == 2 else SLAB
+    wide = -(-least // chunks[axes[2]]) * chunks[axes[2]]
     per_trial = wide * data.shape[axes[1]] * data.dtype.itemsize
     tall = max(1, SLAB_BYTES // per_trial // chunks[axes[0]]) * chunks[axes[0]]
     n_trials, n_channels = data.shape[axes[0]], data.shape[axes[2]]

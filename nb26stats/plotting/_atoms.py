@@ -13,6 +13,7 @@ from ._axes import LABEL, SMALL, dress, end_labels, few_ticks, many_axes, plain,
 from ._courses import (
     NULL_SD,
     Course,
+    about,
     checked_terms,
     choices,
     course,
@@ -197,9 +198,9 @@ def _edges(
     several = len(rows) > 1
     pair, target = rows[0]
     called_by = two_names(names, pair)
-    about = "a target" if several and len({str(t) for _, t in rows}) > 1 else plain(target)
+    what = "a target" if several and len({str(t) for _, t in rows}) > 1 else about(target)
     who = "two areas" if several and len({str(p) for p, _ in rows}) > 1 else " and ".join(called_by)
-    figure.suptitle(f"Information of {who} about {about}", x=0.01, ha="left", fontsize=LABEL + 1)
+    figure.suptitle(f"Information of {who} about {what}", x=0.01, ha="left", fontsize=LABEL + 1)
     if several:
         for k, (one_pair, one_target) in enumerate(rows):
             label = " and ".join(two_names(names, one_pair))
@@ -223,13 +224,13 @@ def _together(
         high = np.nanmax([one.band[1] for one in tested], axis=0)
         draw_null(panel, low, high, tested[0])
     for row, one in enumerate(shown):
-        draw_line(panel, one, style)
+        draw_line(panel, one, style, among=True)
         draw_bars(panel, one, row)
     dress(
         panel,
         x=time_label(event, time_unit),
         y=f"information ({unit})",
-        title=f"Information of {' and '.join(names)} about {plain(shown[0].target)}",
+        title=f"Information of {' and '.join(names)} about {about(shown[0].target)}",
     )
     set_limits([panel], shown, room=0.05 + 0.05 * len(shown))
     few_ticks(panel)

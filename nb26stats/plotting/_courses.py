@@ -10,7 +10,7 @@ import numpy as np
 
 from nb26stats._check import as_list
 
-from ._axes import GREY, SMALL, need
+from ._axes import GREY, SMALL, line_style, need, plain
 from ._terms import TERM_COLORS, TERMS
 
 if TYPE_CHECKING:
@@ -166,9 +166,13 @@ def course(
     )
 
 
-def draw_line(ax: Axes, one: Course, style: dict[str, Any]) -> None:
-    """Draw the values over the middles of the bins."""
-    ax.plot(one.middle, one.value, **{"color": TERM_COLORS[one.term], "linewidth": 1.4, **style})
+def draw_line(ax: Axes, one: Course, style: dict[str, Any], *, among: bool = False) -> None:
+    """Draw the values over the middles of the bins; ``among`` other terms or alone."""
+    line: dict[str, Any] = {"color": TERM_COLORS[one.term], "linewidth": 1.4}
+    if among and one.term == "synergy":
+        # synergy and redundancy coincide where one area's information decides both
+        line["dashes"] = (4.0, 1.5)
+    ax.plot(one.middle, one.value, **{**line, **line_style(style)})
 
 
 def draw_null(ax: Axes, low: NDArray[np.float64], high: NDArray[np.float64], one: Course) -> None:
@@ -235,9 +239,12 @@ def set_limits(panels: Sequence[Axes], shown: Sequence[Course], room: float) -> 
 
 def time_label(event: str | None, time_unit: str) -> str:
     """Return the label of the time axis."""
-    from ._axes import plain
-
     return f"time from {plain(event)} ({time_unit})" if event else f"time ({time_unit})"
+
+
+def about(target: Any) -> str:
+    """Return the name of a target in a sentence."""
+    return "the target" if target == "target" else plain(target)
 
 
 def note(ax: Axes, text: str, x: float, y: float, color: str = GREY, **where: Any) -> None:

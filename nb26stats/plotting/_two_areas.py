@@ -17,12 +17,12 @@ from ._axes import (
     few_ticks,
     many_axes,
     new_figure,
-    plain,
     time_zero,
 )
 from ._courses import (
     NULL_SD,
     Course,
+    about,
     course,
     draw_bars,
     draw_line,
@@ -115,9 +115,8 @@ def plot_two_areas(
     unit = unit_of(base)
     shown = {term: course(table, latencies, *chosen, term) for term in TERMS}
     panels = _new_panels() if ax is None else many_axes(ax, 3, columns=1, height=2.0)
-    about = plain(chosen[1])
     titles = (
-        f"Information of {' and '.join(called_by)} about {about}",
+        f"Information of {' and '.join(called_by)} about {about(chosen[1])}",
         "The parts it falls into",
         "From onset to offset",
     )
@@ -157,7 +156,7 @@ def _lines(ax: Axes, courses: list[Course], style: dict[str, Any]) -> None:
         high = np.nanmax([one.band[1] for one in tested], axis=0)
         draw_null(ax, low, high, tested[0])
     for row, one in enumerate(courses):
-        draw_line(ax, one, style)
+        draw_line(ax, one, style, among=True)
         draw_bars(ax, one, row)
 
 
