@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from reference.gaussian_pid import lattice_covariance
 from scipy.stats import kstest
 
-from nb26stats import NB26StatsWarning
+from nb26stats import NB26StatsWarning, mutual_information
 from nb26stats.information._gaussian_mutual import gaussian_mutual_information
 
 F64 = NDArray[np.float64]
@@ -22,17 +22,18 @@ def _e8() -> tuple[F64, F64]:
 
 def test_e8_copula() -> None:
     x, y = _e8()
-    plain = gaussian_mutual_information(x, y, copula=True, bias=None) / np.log(2)
-    corrected = gaussian_mutual_information(x, y, copula=True, bias="analytic") / np.log(2)
+    plain = mutual_information(x, y, method="copula")
+    corrected = mutual_information(x, y, method="copula", bias="analytic")
     assert plain == pytest.approx(0.6308515195, abs=1e-9)
     assert corrected == pytest.approx(0.6271991504, abs=1e-9)
+    nats = mutual_information(x, y, method="copula", base=np.e)
+    assert nats == pytest.approx(0.6308515195 * np.log(2), abs=1e-9)
 
 
 def test_one_pair_is_the_formula_of_the_correlation() -> None:
     x, y = _e8()
     rho = np.corrcoef(x, y)[0, 1]
-    got = gaussian_mutual_information(x, y, copula=False, bias=None)
-    assert got == pytest.approx(-0.5 * np.log(1 - rho**2), abs=1e-12)
+    assert mutual_information(x, y) == pytest.approx(-0.5 * np.log2(1 - rho**2), abs=1e-12)
 
 
 def test_is_symmetric_and_invariant() -> None:
@@ -103,7 +104,9 @@ def test_bad_input() -> None:
         gaussian_mutual_information(np.ones(200), y, copula=False, bias=None)
     with pytest.raises(ValueError, match="2 trials are too few for 2 columns"):
         gaussian_mutual_information(x[:2], y[:2], copula=False, bias=None)
-    with pytest.raises(ValueError, match="bias='qe' must be one of 'analytic'"):
-        gaussian_mutual_information(x, y, copula=False, bias="qe")
+    for method in ("gaussian", "copula"):
+        for bias in ("qe", "shuffle", "miller-madow", "bootstrap"):
+            with pytest.raises(ValueError, match=f"bias='{bias}' must be one of 'analytic'"):
+                mutual_information(x, y, method=method, bias=bias)
     with pytest.raises(TypeError, match="x must hold real numbers"):
         gaussian_mutual_information(x > 0, y, copula=False, bias=None)
