@@ -165,6 +165,14 @@ def test_fit_many_is_a_loop(bias: str, measure: str) -> None:
         assert row["synergy"] == pytest.approx(one.synergy_, abs=1e-12)
 
 
+def test_fit_many_takes_any_layout() -> None:
+    covs = np.stack([lattice_covariance(2, 3, 2, k) for k in (2, 3, 4)])
+    want = GaussianPID(bias=None).fit_many(covs, (3, 2, 2))
+    for same in (np.asfortranarray(covs), covs.tolist(), covs[::-1][::-1]):
+        got = GaussianPID(bias=None).fit_many(same, (3, 2, 2))
+        pd.testing.assert_frame_equal(got, want, check_exact=True)
+
+
 def test_fit_many_of_nothing() -> None:
     assert len(GaussianPID(bias=None).fit_many(np.empty((0, 3, 3)), (1, 1, 1))) == 0
     pid = GaussianPID(bias=None, pca=1)

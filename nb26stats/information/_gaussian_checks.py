@@ -16,6 +16,8 @@ ASYMMETRY = 1e-8
 FEW_TRIALS = 10
 """Trials per variable below which plug-in values are mostly bias."""
 DEPENDENT = 1e-12
+"""Smallest eigenvalue of correlations below which a column counts as a function of others."""
+SLAB = 2**15
 
 
 def as_dims(dims: object) -> tuple[int, int, int]:
@@ -33,28 +35,38 @@ def as_covariances(covs: ArrayLike, dims: tuple[int, int, int], name: str) -> F6
     Raises
     ------
     ValueError
-        Wrong shape, an entry that is not finite, a variance that is not positive, or asymmetry.
+        Wrong shape, an entry that is not finite, or asymmetry.
     """
-    out = as_numbers(covs, name).astype(np.float64)
+    out = np.array(as_numbers(covs, name), dtype=np.float64, order="C")
     d = sum(dims)
     if out.ndim != 3 or out.shape[1:] != (d, d):
         shape = out.shape[1:] if name == "cov" else out.shape
         wanted = f"({d}, {d})" if name == "cov" else f"(m, {d}, {d})"
         raise ValueError(f"{name} must have shape {wanted} for dims={dims}, got {shape}")
-    bad = np.argwhere(~np.isfinite(out))
-    if len(bad):
-        p, i, j = (int(v) for v in bad[0])
-        raise ValueError(f"{which(name, p)} holds {out[p, i, j]} at row {i}, column {j}")
-    scale = np.sqrt(np.abs(np.einsum("pii->pi", out)))
-    apart = np.abs(out - out.transpose(0, 2, 1)) > ASYMMETRY * scale[:, :, None] * scale[:, None]
-    bad = np.argwhere(apart)
-    if len(bad):
-        p, i, j = (int(v) for v in bad[0])
+    # a few at a time stay in cache
+    step = max(1, SLAB // (d * d))
+    for first in range(0, len(out), step):
+        _make_symmetric(out[first : first + step], name, first)
+    return out
+
+
+def _make_symmetric(covs: F64, name: str, first: int) -> None:
+    """Check some of the covariances and average each with its transpose, in place."""
+    flipped = covs.transpose(0, 2, 1)
+    if not np.isfinite(covs).all():
+        p, i, j = (int(v) for v in np.argwhere(~np.isfinite(covs))[0])
+        raise ValueError(f"{which(name, first + p)} holds {covs[p, i, j]} at row {i}, column {j}")
+    if np.array_equal(covs, flipped):
+        return
+    scale = np.sqrt(np.abs(np.einsum("pii->pi", covs)))
+    apart = np.abs(covs - flipped) > ASYMMETRY * scale[:, :, None] * scale[:, None]
+    if apart.any():
+        p, i, j = (int(v) for v in np.argwhere(apart)[0])
         raise ValueError(
-            f"{which(name, p)} is not symmetric: {out[p, i, j]:.6g} at row {i}, column {j} and "
-            f"{out[p, j, i]:.6g} at row {j}, column {i}"
+            f"{which(name, first + p)} is not symmetric: {covs[p, i, j]:.6g} at row {i}, column "
+            f"{j} and {covs[p, j, i]:.6g} at row {j}, column {i}"
         )
-    return 0.5 * (out + out.transpose(0, 2, 1))
+    covs[:] = 0.5 * (covs + flipped)
 
 
 def which(name: str, p: int) -> str:
