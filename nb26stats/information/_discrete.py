@@ -202,10 +202,14 @@ class DiscretePID(PIDFields, BaseEstimator):
         TypeError
             For numbers with fractions (see :func:`discretize`) or data of the wrong kind.
         """
+        return self._fit(sources, target)
+
+    def _fit(self, sources: object, target: object, *, constant: bool = False) -> Self:
+        """Do what ``fit`` does; with ``constant`` a variable of one symbol is no error."""
         self._forget()
         settings = self._settings()
-        named = [(name, as_codes(x, name)) for name, x in _sources(sources, settings.measure)]
-        named.append(("target", as_codes(target, "target")))
+        given = [*_sources(sources, settings.measure), ("target", target)]
+        named = [(name, as_codes(x, name, constant=constant)) for name, x in given]
         n = same_length(named)
         parts = [coded for _, coded in named]
         shape = tuple(coded.n_symbols for coded in parts)
@@ -312,6 +316,13 @@ class DiscretePID(PIDFields, BaseEstimator):
         self._lattice = scaled[len(SUBSETS) :]
         self.gap_, self.converged_, self.n_iter_ = 0.0, True, 0
         self.n_samples_ = n_samples
+
+    @property
+    def atoms_(self) -> pd.Series[float]:
+        """Series of redundancy, unique_1, unique_2 and synergy."""
+        if "_lattice" in self.__dict__:
+            raise AttributeError("three sources have no four atoms; see lattice_")
+        return super().atoms_
 
     @property
     def lattice_(self) -> pd.Series[float]:
