@@ -14,6 +14,8 @@ from nb26stats.information import DiscretePID
 
 F64 = NDArray[np.float64]
 MEASURES = ["broja", "imin", "mmi", "iccs"]
+# proportional fitting ends early where masses of very different size meet
+ROUNDING = {"broja": 1e-9, "imin": 1e-9, "mmi": 1e-9, "iccs": 1e-6}
 
 
 @st.composite
@@ -60,7 +62,7 @@ def test_union_lies_between_its_bounds(p: F64) -> None:
 @given(p=tables())
 def test_swapped_sources_swap_what_is_unique(measure: str, p: F64) -> None:
     a, b = fitted(p, measure), fitted(np.swapaxes(p, 0, 1), measure)
-    slack = a.gap_ + b.gap_ + 1e-9
+    slack = a.gap_ + b.gap_ + ROUNDING[measure]
     np.testing.assert_allclose(a.unique_, b.unique_[::-1], rtol=0, atol=slack)
     np.testing.assert_allclose(a.redundancy_, b.redundancy_, rtol=0, atol=slack)
 
@@ -71,7 +73,8 @@ def test_names_of_symbols_do_not_matter(measure: str, p: F64, seed: int) -> None
     rng = np.random.default_rng(seed)
     other = p[np.ix_(*(rng.permutation(n) for n in p.shape))]
     a, b = fitted(p, measure), fitted(other, measure)
-    np.testing.assert_allclose(a.atoms_, b.atoms_, rtol=0, atol=a.gap_ + b.gap_ + 1e-9)
+    slack = a.gap_ + b.gap_ + ROUNDING[measure]
+    np.testing.assert_allclose(a.atoms_, b.atoms_, rtol=0, atol=slack)
 
 
 @pytest.mark.parametrize("measure", ["broja", "imin", "mmi"])

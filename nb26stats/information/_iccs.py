@@ -18,10 +18,10 @@ SMALLEST_CHANGE = 1e-9
 
 
 def _log_ratio(joint: F64, condition: F64, target: F64) -> F64:
-    """Return ``log p(s | a) / p(s)`` where the masses are positive, else 0."""
+    """Return ``log p(s | a) / p(s)``, 0 where a mass is or where nothing changes but rounding."""
     with np.errstate(divide="ignore", invalid="ignore"):
         out: F64 = np.log(joint) - np.log(condition) - np.log(target)
-    return np.where(np.isfinite(out), out, 0.0)
+    return np.where(np.isfinite(out) & (np.abs(out) > SMALLEST_CHANGE), out, 0.0)
 
 
 def _reachable(pmf: F64) -> F64:
