@@ -16,8 +16,8 @@ SECONDS = 0.2
 """Rough length of one native call, after which Ctrl-C is heard."""
 SLOW = 5e8
 """Operations per second that even an old machine reaches."""
-SLACK = 1e-8
-"""Nats by which a union may be too small, since its table misses the marginals by up to 1e-9."""
+ROUNDING = 1e-12
+"""Nats by which sums over a table may disagree."""
 
 
 class Broja(NamedTuple):
@@ -81,7 +81,7 @@ def bound(information: F64, gap: F64) -> NDArray[np.bool_]:
     # a sum and its parts differ by rounding where a source tells everything
     high = np.maximum(np.minimum(one + two, both), low)
     inside = np.clip(union, low, high)
-    near: NDArray[np.bool_] = np.abs(union - inside) <= 10 * gap + SLACK
+    near: NDArray[np.bool_] = np.abs(union - inside) <= 10 * gap + ROUNDING
     information[near, 3] = inside[near]
     return ~near
 
