@@ -53,6 +53,7 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
 }
 # other settings that the suite should see, by estimator
 ALSO: dict[str, list[dict[str, Any]]] = {
+    "DiscretePID": [{"measure": "imin", "bias": "qe", "random_state": 0}],
     "OjaPCA": [
         {"n_bootstrap": 3, "pilot_size": 8, "multiplier": "exponential", "random_state": 0},
         {"missing": "drop", "learning_rate": "constant", "eta0": 0.01, "init": "random"},
@@ -67,7 +68,8 @@ def _estimators() -> list[BaseEstimator]:
 
 
 def test_there_are_estimators() -> None:
-    assert any(type(e).__name__ == "OjaPCA" for e in _estimators())
+    names = {type(e).__name__ for e in _estimators()}
+    assert {"DiscretePID", "OjaPCA"} <= names
 
 
 # the suite's data have fewer rows than the default pilot, which is what this warning says
