@@ -13,7 +13,13 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import datasets, information, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
-    from .information import DiscretePID, GaussianPID, discretize, mutual_information
+    from .information import (
+        DiscretePID,
+        GaussianPID,
+        TimeResolvedPID,
+        discretize,
+        mutual_information,
+    )
     from .streaming import OjaPCA, oja_asymptotic_covariance
 
 _HOMES = {
@@ -21,6 +27,7 @@ _HOMES = {
     "GaussianPID": "information",
     "NB26StatsWarning": "_warnings",
     "OjaPCA": "streaming",
+    "TimeResolvedPID": "information",
     "datasets": "",
     "discretize": "information",
     "information": "",
@@ -38,6 +45,7 @@ __all__ = [
     "GaussianPID",
     "NB26StatsWarning",
     "OjaPCA",
+    "TimeResolvedPID",
     "__version__",
     "datasets",
     "discretize",

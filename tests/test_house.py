@@ -18,6 +18,7 @@ PACKAGE = Path(nb26stats.__file__).parent
 CSRC = Path(__file__).parent.parent / "csrc"
 
 HELPERS = {
+    "_blas",
     "_check",
     "_dispatch",
     "_lazy",

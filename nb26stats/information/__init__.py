@@ -7,5 +7,15 @@ from ._discretize import discretize
 from ._gaussian import GaussianPID
 from ._mutual import mutual_information
 from ._result import PIDResult
+from ._time import TimeResolvedPID
+from ._time_result import TimeResolvedPIDResult
 
-__all__ = ["DiscretePID", "GaussianPID", "PIDResult", "discretize", "mutual_information"]
+__all__ = [
+    "DiscretePID",
+    "GaussianPID",
+    "PIDResult",
+    "TimeResolvedPID",
+    "TimeResolvedPIDResult",
+    "discretize",
+    "mutual_information",
+]

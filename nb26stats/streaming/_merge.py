@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nb26stats._blas import one_blas_thread
 from nb26stats._check import as_list
 from nb26stats._dispatch import core
 
 from ._advance import current
 from ._inference import F64, same_signs
-from ._pilot import one_blas_thread, replicates_of, weighted_directions
+from ._pilot import replicates_of, weighted_directions
 from ._sparse import start_from_total
 from ._state import (
     AT_FLOOR,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
 
+from nb26stats._blas import one_blas_thread
 from nb26stats._dispatch import core
 
 from ._schedule import begin
@@ -36,17 +34,6 @@ PILOT_LANES = 8
 PILOT_WORK = 4e8
 PILOT_SHARE = 0.1
 PILOT_BYTES = 2**18
-
-
-@functools.cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Return a context in which BLAS and LAPACK keep to one thread: their bits depend on it."""
-    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
-    return limits
 
 
 def pilot_rows(state: State) -> NDArray[Any] | CentredRows:
