@@ -11,7 +11,7 @@ import pytest
 from reference.broja import ATOMS, TABLES
 from sklearn.base import clone
 
-from nb26stats import NB26StatsWarning
+from nb26stats import NB26StatsWarning, plotting
 from nb26stats.information import DiscretePID, PIDResult
 
 # redundancy by I_min, MMI and I_ccs in bits
@@ -202,6 +202,15 @@ def test_result_as_frame_text_and_plain_lists() -> None:
     assert plain["lattice"] is None
     with pytest.raises(AttributeError):
         result.gap = 1.0  # type: ignore[misc]
+
+
+def test_results_draw_themselves() -> None:
+    x, y, s = draw(400, seed=6)
+    with plotting.style(offscreen=True):
+        two = DiscretePID().fit([x, y], s).result().plot()
+        three = DiscretePID("mmi").fit([x, y, (x * y) > 1], s).result().plot(ax=two)
+    assert three is two
+    assert len(two.patches) >= 4
 
 
 def test_a_failed_fit_leaves_nothing_fitted() -> None:

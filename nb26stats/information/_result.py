@@ -177,6 +177,4 @@ class PIDResult(Result):
         """
         from nb26stats import plotting
 
-        draw: Any = plotting.plot_pid
-        axes: Axes = draw(self, ax=ax, **style)
-        return axes
+        return plotting.plot_pid(self, ax=ax, **style)
