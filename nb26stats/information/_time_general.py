@@ -18,6 +18,7 @@ from nb26stats._blas import one_blas_thread
 from nb26stats._warnings import NB26StatsWarning, warn
 
 from ._areas import Pair
+from ._discrete import DiscretePID
 from ._nulls import permutation, resample
 from ._series import Travels
 
@@ -151,7 +152,13 @@ def _moved_residuals(y: F64, given: F64, order: I64) -> F64:
 
 
 def _fit(model: Any, x: NDArray[Any], y: NDArray[Any], m: NDArray[Any]) -> F64:
-    result = model.fit([x, y], m if m.shape[1] > 1 else m[:, 0]).result()
+    target = m if m.shape[1] > 1 else m[:, 0]
+    if isinstance(model, DiscretePID):
+        # an area that is silent in some bins tells nothing there
+        model._fit([x, y], target, constant=True)
+    else:
+        model.fit([x, y], target)
+    result = model.result()
     return np.array([*result.mi, result.redundancy, *result.unique, result.synergy])
 
 
