@@ -288,7 +288,7 @@ def check_code(result: report.Report) -> None:
         pd.testing.assert_frame_equal(space["numbers"], numbers, check_exact=True)
         flat = numbers.reset_index()
         labels = [c if isinstance(c, tuple) else (c,) for c in flat.columns[:12]]
-        heads = [re.sub(r" \((s|spikes/s)\)$", "", head) for head in table[0]]
+        heads = [re.sub(r" \((s|bits|spikes/s)\)$", "", head) for head in table[0]]
         assert heads == [" ".join(filter(None, label)) for label in labels]
         for cells, row in zip(table[1:], flat.itertuples(index=False), strict=False):
             assert cells == [show(v) for v in row[:12]]

@@ -36,6 +36,7 @@ SECTIONS = (
     "raster",
     "behavior",
     "components",
+    "information",
     "warnings",
     "versions",
 )
