@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from test_plotting import band, nothing_global  # noqa: F401 - used by every test
 
 from nb26stats import plotting
+from nb26stats.information import DiscretePID, GaussianPID
 
 COLORS = plotting.ATOM_COLORS
 
@@ -279,3 +280,21 @@ def test_two_areas_want_one_pair() -> None:
     with pytest.raises(ValueError, match="one pair and one target, but 2 fit"):
         plotting.plot_two_areas(result)
     assert len(plotting.plot_two_areas(result, pair="V4-IT")) == 3
+
+
+# ---- real results ------------------------------------------------------------------------------
+def test_results_of_the_estimators_draw_themselves() -> None:
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(300, 2))
+    sources = [target + rng.normal(size=(300, 2)), rng.normal(size=(300, 1))]
+    result = GaussianPID(bias=None).fit(sources, target).result()
+    ax = result.plot(names=["A", "B"])
+    widths = [p.get_width() for p in ax.patches]
+    assert widths == pytest.approx([result.redundancy, *result.unique, result.synergy])
+    assert ax.get_title(loc="left").startswith("A and B about the target: ")
+
+    coins = rng.integers(0, 2, (400, 3))
+    lattice = DiscretePID("imin").fit(list(coins.T), coins.sum(axis=1) % 2).result()
+    nodes = [t.get_text() for t in lattice.plot().get_yticklabels()]
+    assert nodes[0] == "{012}"
+    assert set(nodes) <= set(lattice.to_frame()["atom"])
