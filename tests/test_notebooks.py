@@ -72,7 +72,11 @@ def assert_same(then: str, now: str) -> None:
 
 
 def test_every_notebook_is_here() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["01_streaming", "02_streaming_limits"]
+    assert [path.stem for path in NOTEBOOKS] == [
+        "01_streaming",
+        "02_streaming_limits",
+        "03_information",
+    ]
 
 
 def test_the_comparison_sees_a_difference() -> None:

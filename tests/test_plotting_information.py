@@ -19,8 +19,8 @@ from information_frames import (
 from matplotlib.figure import Figure
 from test_plotting import band, nothing_global  # noqa: F401 - used by every test
 
-from nb26stats import plotting
-from nb26stats.information import DiscretePID, GaussianPID
+from nb26stats import datasets, plotting
+from nb26stats.information import DiscretePID, GaussianPID, TimeResolvedPID
 
 COLORS = plotting.ATOM_COLORS
 
@@ -298,3 +298,28 @@ def test_results_of_the_estimators_draw_themselves() -> None:
     nodes = [t.get_text() for t in lattice.plot().get_yticklabels()]
     assert nodes[0] == "{012}"
     assert set(nodes) <= set(lattice.to_frame()["atom"])
+
+
+def test_a_real_course_draws_itself() -> None:
+    made = datasets.simulate_two_areas(300)
+    pid = TimeResolvedPID(
+        GaussianPID(bias=None),
+        area_pca=None,
+        target_pca=None,
+        n_permutations=99,
+        n_bootstrap=3,
+        null="conditional-y",
+        random_state=0,
+    )
+    with pytest.warns(UserWarning, match="not corrected for its"):
+        pid.fit(made.areas, made.target, made.times)
+    latencies = pid.latencies_.set_index("atom")
+    panels = pid.plot(event="image")
+    onset = latencies.loc["unique_2", "onset"]
+    assert words(panels[2])[0].startswith(f"onset {onset:g} s\n(")
+    # this null speaks of the second area's own part only
+    assert [words(panels[k]) for k in (0, 1, 3)] == [["no test"]] * 3
+    assert panels[0].figure._suptitle.get_text() == "Information of V1 and IT about the target"
+    below = plotting.plot_two_areas(pid.result(), event="image")[2]
+    (span,) = below.patches
+    assert span.get_x() == pytest.approx(onset)
