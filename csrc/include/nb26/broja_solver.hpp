@@ -69,7 +69,7 @@ class BrojaSolver {
                       interior(kModes[2], tol, 5 * max_iter, &out.n_iter) ||
                       alternate(tol, &out.n_iter);
       out.information[3] = entropy_ + primal_;
-      out.gap = std::max(primal_ - dual_, 0.0);
+      out.gap = gap();
     }
     write(q);
     return out;
@@ -86,6 +86,7 @@ class BrojaSolver {
       {0.0, 0.995, 2.0, 6}, {0.3, 0.9, 0.7, 60}, {0.7, 0.9, 0.7, 200}};
   static constexpr double kDrop = 1e-12;       // masses below are taken as 0
   static constexpr double kViolation = 1e-12;  // of the marginals, that a proof may have
+  static constexpr double kRounding = 1e-15;   // of the two values whose difference is the gap
   static constexpr double kMargin = 0.05;      // of the constraints at the start
   static constexpr int kAlternations = 300;
 
@@ -344,8 +345,10 @@ class BrojaSolver {
       std::copy_n(p_.q, std::int64_t{p_.cells} * p_.stride, best_);
     }
     if (proof.dual > dual_) dual_ = proof.dual;
-    return primal_ - dual_ < 20.0 * tol;
+    return gap() < 20.0 * tol;
   }
+
+  double gap() const { return std::max(primal_ - dual_, 0.0) + kRounding; }
 
   bool interior(const Mode& mode, double tol, int max_iter, std::int64_t* n_iter) {
     start();
