@@ -135,9 +135,10 @@ def union_bounds(p: F64) -> tuple[float, float]:
     marginals, has an information that is an upper bound.
     """
     n_x, n_y, n_s = p.shape
-    of_x, of_y, target = p.sum(1), p.sum(0), p.sum((0, 1))
+    of_x, of_y = p.sum(1), p.sum(0)
     pull = np.concatenate([of_x.ravel(), of_y.ravel()])
-    start = [0.5 * np.log(of_x / target) - 0.5, 0.5 * np.log(of_y / target)]
+    # feasible, as the sum of sqrt(p(s|x) p(s|y)) is at most 1
+    start = [0.5 * np.log(m / m.sum(1, keepdims=True)) - 0.25 for m in (of_x, of_y)]
     v = np.concatenate([part.ravel() for part in start])
     cells = [(x, y) for x in range(n_x) for y in range(n_y)]
     places = [
@@ -182,4 +183,4 @@ def union_bounds(p: F64) -> tuple[float, float]:
     for _ in range(2000):
         q *= (of_x / q.sum(1))[:, None]
         q *= (of_y / q.sum(0))[None]
-    return entropy(target) + float(pull @ v), informations(q)[2]
+    return entropy(p.sum((0, 1))) + float(pull @ v), informations(q)[2]
