@@ -139,6 +139,16 @@ def test_base_is_the_unit() -> None:
     assert "nats" in nats.result().summary()
 
 
+def test_parameters_set_after_a_fit_change_nothing_fitted() -> None:
+    x, y, s = draw(400, seed=6)
+    for sources in ([x > 1, y], [x > 1, y > 0, y > 1]):
+        est = DiscretePID("mmi").fit(sources, s)
+        before = est.result().to_r()
+        est.set_params(base=np.e, measure="imin")
+        assert est.result().to_r() == before
+        assert est.lattice_.name == "mmi"
+
+
 def test_fit_many_is_the_loop() -> None:
     rng = np.random.default_rng(4)
     pmfs = rng.dirichlet(np.full(24, 0.3), size=40).reshape(40, 2, 3, 4)
@@ -177,7 +187,8 @@ def test_pickles_and_clones() -> None:
     pd.testing.assert_series_equal(again.atoms_, est.atoms_)
     assert clone(est).get_params() == est.get_params()
     assert all(
-        isinstance(v, (float, int, bool, str, np.ndarray, type(None))) for v in vars(est).values()
+        isinstance(v, (float, int, bool, str, tuple, np.ndarray, type(None)))
+        for v in vars(est).values()
     )
     lattice = DiscretePID("mmi").fit([x, y, (x * y) > 1], s)
     pd.testing.assert_series_equal(pickle.loads(pickle.dumps(lattice)).lattice_, lattice.lattice_)

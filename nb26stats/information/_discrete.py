@@ -296,7 +296,7 @@ class DiscretePID(PIDFields, BaseEstimator):
 
     def _forget(self) -> None:
         # whatever goes wrong below, no half of a fit passes for a whole one
-        for name in (*FIELDS, "n_samples_", "seed_", "_lattice"):
+        for name in (*FIELDS, "n_samples_", "seed_", "_lattice", "_measured"):
             self.__dict__.pop(name, None)
 
     def _store(
@@ -312,6 +312,7 @@ class DiscretePID(PIDFields, BaseEstimator):
                 n_samples=n_samples,
             )
             return
+        self._measured = (settings.measure, settings.base)
         self.mi_ = scaled[: len(SUBSETS)]
         self._lattice = scaled[len(SUBSETS) :]
         self.gap_, self.converged_, self.n_iter_ = 0.0, True, 0
@@ -336,7 +337,7 @@ class DiscretePID(PIDFields, BaseEstimator):
             values = [self.redundancy_, *self.unique_.tolist(), self.synergy_]
             keys = nodes(2)
         index = pd.Index(list(keys), tupleize_cols=False, name="node")
-        return pd.Series(values, index=index, name=self.measure)
+        return pd.Series(values, index=index, name=self._measured[0])
 
     def result(self) -> PIDResult:
         """Return the fitted values as a result object.
@@ -349,9 +350,10 @@ class DiscretePID(PIDFields, BaseEstimator):
         check_is_fitted(self)
         if "_lattice" not in self.__dict__:
             return super().result()
+        measure, base = self._measured
         return PIDResult(
-            measure=self.measure,
-            base=float(self.base),
+            measure=measure,
+            base=base,
             redundancy=None,
             unique=None,
             synergy=None,

@@ -38,6 +38,8 @@ class PIDFields:
     ) -> None:
         """Store informations ``I_X, I_Y, I_XY, I_U`` in their final unit, and their atoms."""
         parts = atoms(information)
+        # set_params after a fit changes neither what was computed nor its unit
+        self._measured = (self.measure, float(self.base))
         self.redundancy_ = float(parts.redundancy)
         self.unique_ = np.array([parts.unique_1, parts.unique_2])
         self.synergy_ = float(parts.synergy)
@@ -55,7 +57,7 @@ class PIDFields:
 
         check_is_fitted(self)
         values = [self.redundancy_, *self.unique_.tolist(), self.synergy_]
-        return pd.Series(values, index=list(ATOMS), name=self.measure)
+        return pd.Series(values, index=list(ATOMS), name=self._measured[0])
 
     def result(self: Any) -> PIDResult:
         """Return the fitted values as a result object.
@@ -66,9 +68,10 @@ class PIDFields:
             Informations and atoms, which draw, print and tabulate themselves.
         """
         check_is_fitted(self)
+        measure, base = self._measured
         return PIDResult(
-            measure=self.measure,
-            base=float(self.base),
+            measure=measure,
+            base=base,
             redundancy=self.redundancy_,
             unique=self.unique_.copy(),
             synergy=self.synergy_,
