@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 from typing import Any
 
@@ -12,7 +13,7 @@ from reference.broja import ATOMS, TABLES
 from sklearn.base import clone
 
 from nb26stats import NB26StatsWarning, plotting
-from nb26stats.information import DiscretePID, PIDResult
+from nb26stats.information import DiscretePID, PIDResult, _maxent
 
 # redundancy by I_min, MMI and I_ccs in bits
 REDUNDANCY: dict[str, tuple[float, float, float]] = {
@@ -213,6 +214,24 @@ def test_result_as_frame_text_and_plain_lists() -> None:
     assert plain["lattice"] is None
     with pytest.raises(AttributeError):
         result.gap = 1.0  # type: ignore[misc]
+
+
+def test_an_open_solution_is_said() -> None:
+    closed = DiscretePID().fit_pmf(TABLES["AND"]).result()
+    open_ = dataclasses.replace(closed, converged=False, gap=0.01)
+    assert "* not converged: the union may be 0.01 bits too large" in open_.summary()
+    assert "not converged" not in closed.summary()
+
+
+def test_proportional_fitting_alone_is_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    # so near the edge of what the marginals allow, a thousand sweeps are not enough
+    p = (1 - 1e-6) * TABLES["MAX3"] + 1e-6 / TABLES["MAX3"].size
+    exact = _maxent.largest_entropy(p)
+    monkeypatch.setattr(_maxent, "LARGEST_SYSTEM", 0)
+    fitted = _maxent.largest_entropy(p)
+    off = [np.abs((exact - p).sum(axis=k)).max() for k in range(3)]
+    assert max(off) < 1e-12
+    assert 0 < np.abs(fitted - exact).max() < 1e-4
 
 
 def test_results_draw_themselves() -> None:
