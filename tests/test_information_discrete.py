@@ -94,6 +94,7 @@ def test_symbols_of_every_kind() -> None:
         (letters[x].astype(object), y.astype(object), pd.Index(s)),
         (pd.Series(letters[x], dtype="string"), y * 1e17, s - 1000),
         (np.asfortranarray(x[:, None]), pd.DataFrame({"u": y}), s.astype(np.uint64)),
+        (np.array([b"\xff", b"\xfe", b"a"])[x], y.astype(np.float32), s.astype(np.int8)),
         (x - 2**62, y * 2**40, np.ma.masked_array(s)),
     ]
     for a, b, target in kinds:

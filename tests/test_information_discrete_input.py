@@ -72,6 +72,15 @@ def test_values_of_the_wrong_kind(x: Any, message: str) -> None:
         fit(x)
 
 
+@pytest.mark.parametrize("kind", [list, np.asarray, pd.Series, pd.Categorical])
+def test_missing_text_of_r_is_pointed_out(kind: Any) -> None:
+    text = np.array(["go", "no", "stop"], dtype=object)[X]
+    text[7] = "NA"
+    with pytest.warns(NB26StatsWarning, match="source 1 holds the text 'NA' at trial 7"):
+        found = fit(kind(text))
+    np.testing.assert_allclose(found.atoms_, fit(np.where(text == "NA", 3, X)).atoms_, atol=1e-9)
+
+
 def test_the_target_is_named() -> None:
     with pytest.raises(ValueError, match="source 1 has 300 trials, but target has 200"):
         fit(s=S[:200])

@@ -109,6 +109,7 @@ def _one(column: Any, name: str, label: str) -> Codes:
         raise ValueError(f"{name} holds a missing value (NaN) at trial {missing.argmax()}{where}")
     if isinstance(column, pd.Series):
         if isinstance(column.dtype, pd.CategoricalDtype):
+            _tell_na(np.asarray(column == "NA", dtype=bool), name, where)
             return compress(np.asarray(column.cat.codes, dtype=np.int64))
         column = column.to_numpy()
     values: NDArray[Any] = column
@@ -128,8 +129,19 @@ def _one(column: Any, name: str, label: str) -> Codes:
             f"{name}{where} must hold whole numbers, booleans, strings or categories, "
             f"got {values.dtype.name}"
         )
+    elif values.dtype.kind == "U":
+        _tell_na(values == "NA", name, where)
     found, inverse = np.unique(values, return_inverse=True)
     return Codes(inverse.astype(np.int64).ravel(), len(found))
+
+
+def _tell_na(missing: NDArray[np.bool_], name: str, where: str) -> None:
+    # R's missing strings come over as this text, which a word of the data might be too
+    if missing.any():
+        warn(
+            f"{name} holds the text 'NA' at trial {missing.argmax()}{where}, which counts as a "
+            "symbol; if it is R's missing value, leave these trials out"
+        )
 
 
 def _plain(values: NDArray[Any], name: str, where: str) -> NDArray[Any]:
