@@ -93,7 +93,7 @@ def cuda_extension() -> Extension:
     return Extension(
         "nb26stats._cuda",
         sources("csrc/cuda/*.cu", "csrc/bind/cuda_*.cpp"),
-        depends=sources("csrc/include/nb26/*.hpp", "csrc/bind/*.hpp"),
+        depends=sources("csrc/include/nb26/*.hpp", "csrc/cuda/*.hpp", "csrc/bind/*.hpp"),
         include_dirs=["csrc/include", pybind11.get_include()],
         extra_compile_args=FLAGS,
         libraries=["rt", "dl", "pthread"],

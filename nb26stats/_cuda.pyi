@@ -2,11 +2,22 @@
 
 from typing import Any
 
+from numpy.typing import NDArray
+
 def device_count() -> int:
     """Number of usable CUDA devices."""
 
 def device_reason() -> str:
     """Why there is no usable device; empty when there is one."""
+
+def gaussian_pid(covs: NDArray[Any], dims: tuple[Any, ...], bartlett: object) -> tuple[Any, ...]:
+    """I_X, I_Y, I_XY, I_U in nats (m, 4) of covariances (m, d, d) in the order X, Y, M, their means
+    over the draws L A A' L', A in bartlett (B, d, d), or None, and how each ended: 0 good, 1 not
+    positive definite, 2 infinite information."""
+
+def gaussian_pid_channels(r: NDArray[Any], k: NDArray[Any], bartlett: object) -> tuple[Any, ...]:
+    """The same in white coordinates: Y = r (z_x, z_{y|x}) with r (bins, dy, dx + dy), and M = k
+    (z_x, z_{y|x}) + noise of covariance I - k k', k (bins, n, dm, dx + dy)."""
 
 def oja_fits(sizes: tuple[Any, ...]) -> bool:
     """Whether replicates of these sizes stay in the device's shared memory."""

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "device_memory.hpp"
 #include "nb26/oja.hpp"
 #include "nb26/oja_api.hpp"
 
@@ -92,43 +93,14 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-void check(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  cudaGetLastError();  // the runtime keeps the error until it is read
-  throw std::runtime_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
-}
-
 // Bytes of shared memory that a thread block can have.
 std::int64_t most_shared() {
   int device = 0, most = 0;
-  check(cudaGetDevice(&device), "current device");
-  check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "shared memory");
+  cuda_check(cudaGetDevice(&device), "current device");
+  cuda_check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+             "shared memory");
   return most;
 }
-
-// Device memory that is given back when it goes out of scope.
-template <typename T>
-class Memory {
- public:
-  explicit Memory(std::int64_t n) : bytes_(static_cast<std::size_t>(n) * sizeof(T)) {
-    if (n > 0) check(cudaMalloc(&data_, bytes_), "allocation");
-  }
-  Memory(const T* host, std::int64_t n) : Memory(n) {
-    check(cudaMemcpy(data_, host, bytes_, cudaMemcpyHostToDevice), "copy to the device");
-  }
-  ~Memory() { cudaFree(data_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  void copy_to(T* host) const {
-    check(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the device");
-  }
-  T* data() const { return static_cast<T*>(data_); }
-
- private:
-  void* data_ = nullptr;
-  std::size_t bytes_;
-};
 
 }  // namespace
 
@@ -152,20 +124,20 @@ void oja_replicates_cuda(const OjaShape& shape, const OjaWeights& weights, const
                                 " with block_size=" + std::to_string(shape.block) +
                                 " does not fit the device's shared memory; use device='cpu'");
   }
-  const Memory<T> rows(slots.rows, blocks * m8 * shape.stride);
-  const Memory<T> gram(slots.gram, blocks * m8 * m8);
-  const Memory<double> steps(slots.steps, blocks * m8);
-  const Memory<std::int64_t> block_sizes(slots.sizes, blocks * 2);
-  const Memory<T> state(replicates, n * k * ((d + 7) / 8 * 8));
-  const Memory<T> iterates(shared ? 0 : n * k * d);
-  check(cudaFuncSetAttribute(replicate_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(bytes)),
-        "shared memory");
+  const DeviceMemory<T> rows(slots.rows, blocks * m8 * shape.stride);
+  const DeviceMemory<T> gram(slots.gram, blocks * m8 * m8);
+  const DeviceMemory<double> steps(slots.steps, blocks * m8);
+  const DeviceMemory<std::int64_t> block_sizes(slots.sizes, blocks * 2);
+  const DeviceMemory<T> state(replicates, n * k * ((d + 7) / 8 * 8));
+  const DeviceMemory<T> iterates(shared ? 0 : n * k * d);
+  cuda_check(cudaFuncSetAttribute(replicate_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(bytes)),
+             "shared memory");
   const OjaSlots<T> on_device{rows.data(), gram.data(), steps.data(), block_sizes.data(), blocks};
   replicate_kernel<T><<<static_cast<unsigned>(n), kThreads, static_cast<std::size_t>(bytes)>>>(
       shape, weights, on_device, blocks, state.data(), first, shared ? nullptr : iterates.data());
-  check(cudaGetLastError(), "launch");
-  check(cudaDeviceSynchronize(), "kernel");
+  cuda_check(cudaGetLastError(), "launch");
+  cuda_check(cudaDeviceSynchronize(), "kernel");
   state.copy_to(replicates);
 }
 

@@ -202,22 +202,26 @@ NB26_HD void pid_finish(const PidDims& dims, const PidWork& w, const double* t) 
         for (int l = 0; l < L; ++l) product[q][l] = 1.0;
       }
     }
-    double ratio[4][L];
+    double ratio[4][L], inverse[L], nu[L];
+    for (int l = 0; l < L; ++l) inverse[l] = 1.0 / own[i * S + l];
+    for (int l = 0; l < L; ++l) nu[l] = w.pencil.diagonal[i * S + l];
+    for (int l = 0; l < L; ++l) ratio[0][l] = given_x[i * S + l] * inverse[l];
+    for (int l = 0; l < L; ++l) ratio[1][l] = given_y[i * S + l] * inverse[l];
     for (int l = 0; l < L; ++l) {
-      const double inverse = 1.0 / own[i * S + l];
       const double root = t[(i * d + p + i) * S + l];
-      const double nu = w.pencil.diagonal[i * S + l];
-      const double low = 1.0 + nu < kPidClosest ? kPidClosest : 1.0 + nu;
-      ratio[0][l] = given_x[i * S + l] * inverse;
-      ratio[1][l] = given_y[i * S + l] * inverse;
-      ratio[2][l] = root * root * inverse;
-      ratio[3][l] = nu < 0.0 ? low / (1.0 - nu) : 1.0;
+      ratio[2][l] = root * root * inverse[l];
     }
+    for (int l = 0; l < L; ++l) {
+      const double low = pick(1.0 + nu[l] < kPidClosest, kPidClosest, 1.0 + nu[l]);
+      ratio[3][l] = pick(nu[l] < 0.0, low / (1.0 - nu[l]), 1.0);
+    }
+    NB26_UNROLL
     for (int q = 0; q < 4; ++q) {
       for (int l = 0; l < L; ++l) product[q][l] *= ratio[q][l];
     }
+    NB26_UNROLL
     for (int q = 0; q < 3; ++q) {
-      for (int l = 0; l < L; ++l) worst[l] = ratio[q][l] < worst[l] ? ratio[q][l] : worst[l];
+      for (int l = 0; l < L; ++l) worst[l] = pick(ratio[q][l] < worst[l], ratio[q][l], worst[l]);
     }
     if ((i + 1) % kPidProduct == 0 || i + 1 == m) {
       for (int q = 0; q < 4; ++q) {

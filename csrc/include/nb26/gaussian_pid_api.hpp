@@ -3,12 +3,14 @@
 
 #include <cstdint>
 
+#include "nb26/hd.hpp"
+
 namespace nb26 {
 
 struct PidDims {
   std::int64_t x, y, m;
-  constexpr std::int64_t sources() const { return x + y; }
-  constexpr std::int64_t all() const { return x + y + m; }
+  NB26_HD constexpr std::int64_t sources() const { return x + y; }
+  NB26_HD constexpr std::int64_t all() const { return x + y + m; }
 };
 
 // How a problem ended.

@@ -10,6 +10,7 @@
 
 #include "nb26/hd.hpp"
 #include "nb26/madd.hpp"
+#include "nb26/math.hpp"
 
 namespace nb26 {
 
@@ -103,6 +104,7 @@ NB26_HD void lane_product_tile(const LaneProduct& p, std::int64_t i0, std::int64
   }
   NB26_UNROLL
   for (int j = 0; j < RJ; ++j) b[j] = p.b + (j0 + j) * p.b_row * kB;
+  const double sign = p.sign;
   const std::int64_t reach = smaller(p.a_reach + i0 + RI, p.b_reach + j0 + RJ);
   lane_dots<Fused, L, S, Shared, RI, RJ>(a, b, p.b_from ? j0 : 0, smaller(reach, p.terms), sum);
   NB26_UNROLL
@@ -110,11 +112,15 @@ NB26_HD void lane_product_tile(const LaneProduct& p, std::int64_t i0, std::int64
     NB26_UNROLL
     for (int j = 0; j < RJ; ++j) {
       const std::int64_t at = ((i0 + i) * p.out_row + j0 + j) * S;
+      double value[L];
+      for (int l = 0; l < L; ++l) value[l] = sign * sum[i][j][l];
       if (p.base) {
-        for (int l = 0; l < L; ++l) p.out[at + l] = p.base[at + l] + p.sign * sum[i][j][l];
-      } else {
-        for (int l = 0; l < L; ++l) p.out[at + l] = p.sign * sum[i][j][l];
+        double before[L];
+        for (int l = 0; l < L; ++l) before[l] = p.base[at + l];
+        for (int l = 0; l < L; ++l) value[l] += before[l];
       }
+      double* out = p.out + at;
+      for (int l = 0; l < L; ++l) out[l] = value[l];
     }
   }
 }
@@ -237,25 +243,29 @@ NB26_HD void lane_cholesky_rows(const LaneCholesky& p, std::int64_t i0) {
     for (int i = j; i < RI; ++i) {
       double* x = p.x + (lane_row(p.x_row, i0 + i) + i0 + j) * S;
       double rest[L];
-      for (int l = 0; l < L; ++l) rest[l] = x[l] - sum[i][j][l];
+      for (int l = 0; l < L; ++l) rest[l] = x[l];
+      for (int l = 0; l < L; ++l) rest[l] -= sum[i][j][l];
       NB26_UNROLL
       for (int k = 0; k < j; ++k) {
         for (int l = 0; l < L; ++l) rest[l] = madd<Fused>(-sum[i][k][l], sum[j][k][l], rest[l]);
       }
       if (i == j) {
         double* least = p.least + (i0 + j < p.split ? 0 : S);
+        double entry[L], lowest[L], pivot[L];
+        for (int l = 0; l < L; ++l) entry[l] = x[l];
+        for (int l = 0; l < L; ++l) lowest[l] = least[l];
         for (int l = 0; l < L; ++l) {
-          const double entry = x[l] > 0.0 ? x[l] : 1.0;
-          double ratio = rest[l] / entry;
-          ratio = x[l] > 0.0 && ratio == ratio ? ratio : -1.0;
-          least[l] = ratio < least[l] ? ratio : least[l];
-          const double pivot = ratio > kPivotFloor ? rest[l] : kPivotFloor * entry;
-          const double root = std::sqrt(pivot);
-          inverse[l] = 1.0 / root;
-          sum[j][j][l] = root;
-          p.pivots[(i0 + j) * S + l] = pivot;
-          p.inverse[(i0 + j) * S + l] = inverse[l];
+          const double size = pick(entry[l] > 0.0, entry[l], 1.0);
+          const double part = pick(entry[l] > 0.0, rest[l] / size, -1.0);
+          const double ratio = pick(part > -1.0, part, -1.0);  // also when it is not a number
+          lowest[l] = pick(ratio < lowest[l], ratio, lowest[l]);
+          pivot[l] = pick(ratio > kPivotFloor, rest[l], kPivotFloor * size);
         }
+        for (int l = 0; l < L; ++l) least[l] = lowest[l];
+        for (int l = 0; l < L; ++l) sum[j][j][l] = std::sqrt(pivot[l]);
+        for (int l = 0; l < L; ++l) inverse[l] = 1.0 / sum[j][j][l];
+        for (int l = 0; l < L; ++l) p.pivots[(i0 + j) * S + l] = pivot[l];
+        for (int l = 0; l < L; ++l) p.inverse[(i0 + j) * S + l] = inverse[l];
       } else {
         for (int l = 0; l < L; ++l) sum[i][j][l] = rest[l] * inverse[l];
       }

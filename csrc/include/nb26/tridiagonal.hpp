@@ -10,6 +10,7 @@
 
 #include "nb26/hd.hpp"
 #include "nb26/madd.hpp"
+#include "nb26/math.hpp"
 
 namespace nb26 {
 
@@ -43,15 +44,21 @@ NB26_HD void tridiagonal_columns(const LaneTridiagonal& g, std::int64_t c,
     for (int l = 0; l < L; ++l) xc[s][l] = x[(c + s) * S + l];
     for (int l = 0; l < L; ++l) sum[s][l] = p[(c + s) * S + l];
   }
+  NB26_UNROLL
   for (int q = 0; q < R; ++q) {
+    double wq[L], vq[L];
+    for (int l = 0; l < L; ++l) wq[l] = w[(c + q) * S + l];
+    for (int l = 0; l < L; ++l) vq[l] = v[(c + q) * S + l];
+    NB26_UNROLL
     for (int s = 0; s <= q; ++s) {
       double* entry = column[s] + (c + q) * S;
-      for (int l = 0; l < L; ++l) {
-        const double once = madd<Fused>(vc[s][l], w[(c + q) * S + l], entry[l]);
-        const double a = madd<Fused>(wc[s][l], v[(c + q) * S + l], once);
-        entry[l] = a;
-        sum[q][l] = madd<Fused>(a, xc[s][l], sum[q][l]);
-        if (s < q) sum[s][l] = madd<Fused>(a, xc[q][l], sum[s][l]);
+      double a[L];
+      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(vc[s][l], wq[l], entry[l]);
+      for (int l = 0; l < L; ++l) a[l] = madd<Fused>(wc[s][l], vq[l], a[l]);
+      for (int l = 0; l < L; ++l) entry[l] = a[l];
+      for (int l = 0; l < L; ++l) sum[q][l] = madd<Fused>(a[l], xc[s][l], sum[q][l]);
+      if (s < q) {
+        for (int l = 0; l < L; ++l) sum[s][l] = madd<Fused>(a[l], xc[q][l], sum[s][l]);
       }
     }
   }
@@ -95,16 +102,20 @@ NB26_HD void tridiagonal_reflection(double* __restrict x, std::int64_t n, double
   for (std::int64_t r = 1; r < n; ++r) {
     for (int l = 0; l < L; ++l) rest[l] += x[r * S + l] * x[r * S + l];
   }
+  double first[L];
+  for (int l = 0; l < L; ++l) first[l] = x[l];
+  double new_side[L], new_tau[L];
   for (int l = 0; l < L; ++l) {
-    const double alpha = x[l];
-    const double length = std::sqrt(alpha * alpha + rest[l]);
-    const double beta = alpha > 0.0 ? -length : length;
-    const bool none = !(rest[l] > 0.0);
-    side[l] = none ? alpha : beta;
-    tau[l] = none ? 0.0 : (beta - alpha) / beta;
-    scale[l] = none ? 0.0 : 1.0 / (alpha - beta);
-    x[l] = 1.0;
+    const double length = std::sqrt(first[l] * first[l] + rest[l]);
+    const double beta = pick(first[l] > 0.0, -length, length);
+    const bool some = rest[l] > 0.0;
+    new_side[l] = pick(some, beta, first[l]);
+    new_tau[l] = pick(some, (beta - first[l]) / beta, 0.0);
+    scale[l] = pick(some, 1.0 / (first[l] - beta), 0.0);
   }
+  for (int l = 0; l < L; ++l) side[l] = new_side[l];
+  for (int l = 0; l < L; ++l) tau[l] = new_tau[l];
+  for (int l = 0; l < L; ++l) x[l] = 1.0;
   for (std::int64_t r = 1; r < n; ++r) {
     for (int l = 0; l < L; ++l) x[r * S + l] *= scale[l];
   }
@@ -167,48 +178,52 @@ NB26_HD void tridiagonal_values(const LaneTridiagonal& g) {
   for (std::int64_t i = 0; i + 1 < m; ++i) {
     for (int l = 0; l < L; ++l) e[i * S + l] *= e[i * S + l];
   }
+  // a sweep begins by writing there
+  for (int l = 0; l < L; ++l) e[(m - 1) * S + l] = 0.0;
   for (std::int64_t j = 0; j + 1 < m; ++j) {
     for (int sweep = 0; sweep < kQlSweeps; ++sweep) {
-      double open[L], sigma[L], s[L], gamma[L], p[L], any = 0.0;
-      for (int l = 0; l < L; ++l) open[l] = e[j * S + l] > kQlSmall ? 1.0 : 0.0;
+      double top[L], below[L], open[L], sigma[L], s[L], gamma[L], p[L], any = 0.0;
+      for (int l = 0; l < L; ++l) top[l] = d[j * S + l];
+      for (int l = 0; l < L; ++l) below[l] = e[j * S + l];
+      for (int l = 0; l < L; ++l) open[l] = pick(below[l] > kQlSmall, 1.0, 0.0);
       for (int l = 0; l < L; ++l) any += open[l];
       if (!(any > 0.0)) break;
+      for (int l = 0; l < L; ++l) sigma[l] = d[(j + 1) * S + l];
+      for (int l = 0; l < L; ++l) gamma[l] = d[(m - 1) * S + l];
       for (int l = 0; l < L; ++l) {
-        const double root = std::sqrt(open[l] > 0.0 ? e[j * S + l] : 1.0);
-        const double half = 0.5 * (d[(j + 1) * S + l] - d[j * S + l]) / root;
+        const double root = std::sqrt(pick(open[l] > 0.0, below[l], 1.0));
+        const double half = 0.5 * (sigma[l] - top[l]) / root;
         const double length = std::sqrt(half * half + 1.0);
-        sigma[l] = d[j * S + l] - root / (half + (half < 0.0 ? -length : length));
-        s[l] = 0.0;
-        const double start = d[(m - 1) * S + l] - sigma[l];
-        gamma[l] = std::fabs(start) < kQlTiny ? kQlTiny : start;
+        sigma[l] = top[l] - root / (half + pick(half < 0.0, -length, length));
+        const double start = gamma[l] - sigma[l];
+        gamma[l] = pick(std::fabs(start) < kQlTiny, kQlTiny, start);
         p[l] = gamma[l] * gamma[l];
       }
+      for (int l = 0; l < L; ++l) s[l] = 0.0;
       for (std::int64_t i = m - 2; i >= j; --i) {
         double here[L], square[L], next[L], above[L];
         for (int l = 0; l < L; ++l) here[l] = d[i * S + l];
         for (int l = 0; l < L; ++l) square[l] = e[i * S + l];
         for (int l = 0; l < L; ++l) next[l] = d[(i + 1) * S + l];
-        for (int l = 0; l < L; ++l) above[l] = i + 2 < m ? e[(i + 1) * S + l] : 0.0;
+        for (int l = 0; l < L; ++l) above[l] = e[(i + 1) * S + l];
         for (int l = 0; l < L; ++l) {
           const double r = p[l] + square[l];
           const double inverse = 1.0 / r, grow = r / p[l];
-          above[l] = open[l] > 0.0 ? s[l] * r : above[l];
           const double cosine = p[l] * inverse, sine = square[l] * inverse;
           const double now = cosine * (here[l] - sigma[l]) - sine * gamma[l];
-          next[l] = open[l] > 0.0 ? gamma[l] + (here[l] - now) : next[l];
+          above[l] = pick(open[l] > 0.0, s[l] * r, above[l]);
+          next[l] = pick(open[l] > 0.0, gamma[l] + (here[l] - now), next[l]);
           s[l] = sine;
-          gamma[l] = std::fabs(now) < kQlTiny ? kQlTiny : now;
+          gamma[l] = pick(std::fabs(now) < kQlTiny, kQlTiny, now);
           p[l] = gamma[l] * gamma[l] * grow;
         }
-        if (i + 2 < m) {
-          for (int l = 0; l < L; ++l) e[(i + 1) * S + l] = above[l];
-        }
+        for (int l = 0; l < L; ++l) e[(i + 1) * S + l] = above[l];
         for (int l = 0; l < L; ++l) d[(i + 1) * S + l] = next[l];
       }
-      for (int l = 0; l < L; ++l) {
-        e[j * S + l] = open[l] > 0.0 ? s[l] * p[l] : e[j * S + l];
-        d[j * S + l] = open[l] > 0.0 ? sigma[l] + gamma[l] : d[j * S + l];
-      }
+      for (int l = 0; l < L; ++l) below[l] = pick(open[l] > 0.0, s[l] * p[l], below[l]);
+      for (int l = 0; l < L; ++l) top[l] = pick(open[l] > 0.0, sigma[l] + gamma[l], top[l]);
+      for (int l = 0; l < L; ++l) e[j * S + l] = below[l];
+      for (int l = 0; l < L; ++l) d[j * S + l] = top[l];
     }
   }
 }
