@@ -19,6 +19,8 @@ NEAR = 0.25
 """Squared Newton decrement, over mu, below which multipliers are positive and mu falls."""
 LEAST_BARRIER = 1e-13
 MOST_HALVINGS = 50
+MOST_VAIN = 3
+"""Lower barriers in a row that may fail to improve the certificate."""
 ROUNDING = 1e-14
 
 
@@ -60,6 +62,7 @@ def largest_below(covs: F64) -> Largest:
     c = FIRST * np.eye(d)
     mu = 1.0
     best = Largest(d * float(np.log(FIRST)), np.inf)
+    since = 0
     for _ in range(MOST_STEPS):
         inverse, slack = _inverse(c), _inverse(covs - c)
         curvature = _curvature(inverse, rows, columns)
@@ -75,8 +78,11 @@ def largest_below(covs: F64) -> Largest:
         decrement = float(slope @ step)
         near = decrement < NEAR * min(mu, 1.0)
         if near:
+            before = best.gap
             best = _better(best, c, covs, mu * (slack + slack @ move @ slack))
-            if best.gap < GAP or mu * k * d < LEAST_BARRIER:
+            since = 0 if best.gap < before else since + 1
+            # what rounding hides is not found by going on
+            if best.gap < GAP or mu * k * d < LEAST_BARRIER or since == MOST_VAIN:
                 break
         new = _along(c, move, covs, mu, decrement)
         if new is None and not near:
