@@ -9,6 +9,7 @@ from ._mutual import mutual_information
 from ._result import PIDResult
 from ._time import TimeResolvedPID
 from ._time_result import TimeResolvedPIDResult
+from ._union import UnionResult, union_information
 
 __all__ = [
     "DiscretePID",
@@ -16,6 +17,8 @@ __all__ = [
     "PIDResult",
     "TimeResolvedPID",
     "TimeResolvedPIDResult",
+    "UnionResult",
     "discretize",
     "mutual_information",
+    "union_information",
 ]

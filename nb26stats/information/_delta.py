@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
@@ -79,7 +81,7 @@ def deficiency(h_x: F64, h_y: F64) -> float:
         value, slope = _divergence(t, h_x, h_y)
         return value, slope.ravel()
 
-    options = {"maxiter": MOST_STEPS, "maxcor": 30, "ftol": 1e-15, "gtol": TOLERANCE}
+    options: Any = {"maxiter": MOST_STEPS, "maxcor": 30, "ftol": 1e-15, "gtol": TOLERANCE}
     done = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     return max(0.0, float(done.fun))
 

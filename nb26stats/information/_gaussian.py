@@ -15,6 +15,7 @@ from nb26stats._seed import as_seed
 from nb26stats._warnings import warn
 
 from ._copula import normal_scores, warn_of_ties
+from ._delta import delta_unions
 from ._fitted import PIDFields, frame_of_many
 from ._gaussian_bias import bartlett_factors, corrected
 from ._gaussian_call import gaussian_informations
@@ -39,11 +40,11 @@ class GaussianPID(PIDFields, BaseEstimator):
 
     Parameters
     ----------
-    measure : {"broja", "mmi"}, default="broja"
+    measure : {"broja", "mmi", "delta"}, default="broja"
         Definition of the union information (redundancy plus both unique informations).
         ``"broja"``: the least joint information over all couplings with the given source-target
-        pairs, by a closed form. ``"mmi"``: redundancy is the smaller of the two informations. See
-        the notes.
+        pairs, by a closed form. ``"mmi"``: redundancy is the smaller of the two informations.
+        ``"delta"``: by how far either source is from simulating the other. See the notes.
     pca : int, optional
         Project each source on its first ``pca`` principal components (all it has, if fewer).
     copula : bool, default=False
@@ -55,7 +56,8 @@ class GaussianPID(PIDFields, BaseEstimator):
         Correction of the informations for the number of trials; the atoms follow from them and
         may be slightly negative. ``"bootstrap"`` takes off the mean excess of Wishart draws about
         the estimate. ``"analytic"`` is exact for the mutual informations of Gaussian variables and
-        scales the union alike; ``"gpid"`` does what the package of that name does.
+        scales the union alike; ``"gpid"`` does what the package of that name does. Neither is
+        defined for ``measure="delta"``.
     n_bootstrap : int, default=50
         Number of Wishart draws.
     clip : bool, default=False
@@ -103,6 +105,10 @@ class GaussianPID(PIDFields, BaseEstimator):
 
     With ``"mmi"`` (Barrett 2015) the weaker source never has unique information, whatever it
     knows, and two sources that know different things come out as redundant and synergistic.
+
+    With ``"delta"`` (Venkatesh & Schamberg 2022) the redundancy is the smaller of I_X - D_X and
+    I_Y - D_Y, where the deficiency D_X is the least divergence of X from what linear processing
+    and noise can make of Y. It is found by iterations, some thousand times slower.
 
     The unique informations of sources that know nearly the same keep a positive bias under every
     correction, and synergy and redundancy a negative one: compare them with a null.
@@ -317,6 +323,10 @@ class GaussianPID(PIDFields, BaseEstimator):
             covs, dims, factors, device=settings.device, n_threads=settings.n_threads
         )
         refuse_status(status, covs, dims, name)
+        if settings.measure == "delta":
+            information[:, 3], mean = delta_unions(covs, dims, information, factors)
+            if means is not None:
+                means[:, 3] = mean
         four = corrected(
             information,
             means,

@@ -9,7 +9,7 @@ from nb26stats._check import as_bool, as_choice, as_float, as_int
 
 from ._shrinkage import as_regularization
 
-MEASURES = ("broja", "mmi")
+MEASURES = ("broja", "mmi", "delta")
 BIASES = ("analytic", "gpid", "bootstrap")
 
 
@@ -60,4 +60,8 @@ def read_settings(pid: Any) -> GaussianSettings:
         device=as_choice(pid.device, "device", ("auto", "cpu", "cuda")),
         n_threads=as_int(pid.n_threads, "n_threads", minimum=0, maximum=2**16),
     )
+    if out.measure == "delta" and out.bias in ("analytic", "gpid"):
+        raise ValueError(
+            f"bias={out.bias!r} is not defined for measure='delta'; take 'bootstrap' or None"
+        )
     return out

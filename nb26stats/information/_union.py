@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -268,7 +269,7 @@ def _from_data(sources: Sequence[ArrayLike], target: ArrayLike) -> tuple[float, 
     z = standardised(np.hstack([part.values for part in parts]))
     cov = z.T @ z / (n - 1)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    blocks = [np.arange(a, b) for a, b in zip(starts, starts[1:], strict=False)]
+    blocks = [np.arange(a, b) for a, b in itertools.pairwise(starts)]
     everything = np.concatenate(blocks[:-1])
     whiten = _factor(cov, blocks[-1], parts[-1].name)
     posteriors = [
@@ -295,10 +296,10 @@ def _read_data(sources: Sequence[ArrayLike], target: ArrayLike) -> list[Samples]
 
 
 def _factor(cov: F64, block: NDArray[np.intp], name: str) -> F64:
-    own = cov[np.ix_(block, block)]
+    own: F64 = cov[np.ix_(block, block)]
     if np.linalg.eigvalsh(own)[0] < DEPENDENT:
         raise ValueError(f"a column of {name} is a linear function of its others")
-    out: F64 = np.linalg.cholesky(own)
+    out: F64 = np.linalg.cholesky(own).astype(np.float64, copy=False)
     return out
 
 
@@ -308,10 +309,11 @@ def _posterior(cov: F64, part: Samples, whiten: F64, block: NDArray[np.intp]) ->
     own = _factor(cov, block, part.name)
     cross = np.linalg.solve(whiten, cov[-dm:][:, block])
     gain = np.linalg.solve(own, cross.T)
-    out: F64 = np.eye(dm) - gain.T @ gain
+    out = np.eye(dm) - gain.T @ gain
     if np.linalg.eigvalsh(out)[0] < DEPENDENT:
         raise ValueError(
             f"infinite information: a combination of the target's columns is a linear function of "
             f"{part.name}"
         )
-    return 0.5 * (out + out.T)
+    symmetric: F64 = 0.5 * (out + out.T)
+    return symmetric

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._scree import plot_scree
     from ._style import style
     from ._two_areas import plot_two_areas
+    from ._union import plot_union
 
 _HOMES = {
     "ATOM_COLORS": "_colors",
@@ -42,6 +43,7 @@ _HOMES = {
     "plot_rates": "_rates",
     "plot_scree": "_scree",
     "plot_two_areas": "_two_areas",
+    "plot_union": "_union",
     "psychometric_points": "_blocks",
     "style": "_style",
 }
@@ -63,6 +65,7 @@ __all__ = [
     "plot_rates",
     "plot_scree",
     "plot_two_areas",
+    "plot_union",
     "psychometric_points",
     "style",
 ]

@@ -78,8 +78,19 @@ def plot_pid(
         who = "Two sources" if names is None else called("mi_12", called_by)
         title = f"{who} about the target: {_text(both)} {unit}"
     panel = one_axes(ax, (4.6, 0.62 + 0.34 * max(4, len(labels))))
+    draw_bars(panel, labels, values, {"color": colors, "height": 0.62, **style})
+    dress(panel, x=f"information ({unit})", title=title)
+    few_ticks(panel, x=5, y=None)
+    panel.tick_params(axis="y", length=0)
+    return panel
+
+
+def draw_bars(
+    panel: Axes, labels: Sequence[str], values: Sequence[float], style: Mapping[str, Any]
+) -> None:
+    """Draw one bar per label, from above, with its value beside it."""
     places = np.arange(len(labels))
-    panel.barh(places, values, **{"color": colors, "height": 0.62, **style})
+    panel.barh(places, values, **style)
     _values(panel, values)
     panel.set_yticks(places, labels)
     panel.set_ylim(len(labels) - 0.4, -0.6)
@@ -87,10 +98,6 @@ def plot_pid(
     span = high - low or 1.0
     panel.set_xlim(low - (0.16 * span if low < 0 else 0.0), high + 0.16 * span)
     panel.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)
-    dress(panel, x=f"information ({unit})", title=title)
-    few_ticks(panel, x=5, y=None)
-    panel.tick_params(axis="y", length=0)
-    return panel
 
 
 def _values(ax: Axes, values: Sequence[float]) -> None:
