@@ -21,11 +21,13 @@ def two_areas(
     gain: float = 1.0,
     errors: float = 0.3,
     third: bool = False,
+    silent: bool = False,
     where: dict[str, str] | None = None,
 ) -> Path:
     """VISp follows the cue, MOs the choice, which is wrong in a part of the trials.
 
-    ``gain=0`` makes them follow nothing; ``third`` adds an area of one unit; ``where`` renames.
+    ``gain=0`` makes them follow nothing; ``third`` adds an area of one unit, ``silent`` a unit
+    of MOs that fires outside the trials only; ``where`` renames areas.
     """
     rng = np.random.default_rng(seed)
     start = 5.0 + 4.0 * np.arange(n_trials)
@@ -60,5 +62,8 @@ def two_areas(
                 spikes.append(t + rng.uniform(first, last, n))
             trains.append(np.sort(np.concatenate(spikes)))
             places.append((where or {}).get(area, area))
+    if silent:
+        trains.append(np.array([0.5, 1.0, end - 0.5]))
+        places.append((where or {}).get("MOs", "MOs"))
     nwb.units = units_table(trains, {"location": places})
     return write(nwb, path)

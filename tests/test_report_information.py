@@ -118,6 +118,18 @@ def test_the_two_largest_of_three_areas_and_choices_of_the_caller(tmp_path: Path
     assert "needs units in two named areas; here is one (MOs with 4 units)" in one
 
 
+def test_names_with_markup_and_a_silent_unit(tmp_path: Path) -> None:
+    names = {"VISp": "<b>left-V1</b> $x$", "MOs": "(a,b)-c"}
+    path = information_files.two_areas(tmp_path / "file.nwb", silent=True, where=names)
+    result = make(path)
+    check_safe(result)
+    text = section_text(result, "information")
+    assert text.startswith("What <b>left-V1</b> $x$ and (a,b)-c tell about the cue and choice")
+    assert "1 of 5 units are constant and left out" in text
+    assert "Nothing needs doing: they fired alike" in text
+    assert section_text(result, "information").count("left out") == 1
+
+
 # ---- files that cannot -------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("name", "words"),

@@ -35,7 +35,7 @@ COLUMNS = {
 }
 SLAB = 50
 """Channels read at a time, where the file stores them in chunks."""
-SLAB_BYTES = 1 << 28
+SLAB_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +101,8 @@ def read_tvsd(
 
     The file ``THINGS_MUA_trials.mat`` holds 1,024 electrodes, about 25,000 presentations of images
     and 300 samples of one millisecond (some 30 to 60 GB). It is read in slabs, so that memory holds
-    the result only: 6.2 GB for all areas and trials in 5-ms bins, less for one area or for
-    ``trials="test"``.
+    little more than the result: 6.2 GB for all areas and trials in 5-ms bins, less for one area or
+    for ``trials="test"``.
 
     Its rows follow the recording system and not the arrays. Areas are ranges of electrodes in the
     order of the arrays, and differ between the monkeys; so the order is needed. It comes with the

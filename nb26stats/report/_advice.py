@@ -57,6 +57,10 @@ ADVICE = (
         "Some components shown have no variance: leave them aside.",
     ),
     (
+        "units are constant and left out",
+        "Nothing needs doing: they fired alike in all bins of all these trials.",
+    ),
+    (
         "were swapped",
         "The figures use the swapped sides; nwb.behavior(path, mapping=...) overrides them.",
     ),
