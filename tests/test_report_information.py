@@ -134,7 +134,7 @@ def test_names_with_markup_and_a_silent_unit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        (RIPPLES, "There are two areas or more (ca1 (8 units), adn (7 units)), but no trials"),
+        (RIPPLES, "Here are 2 areas (ca1 with 8 units, adn with 7 units), but no trials"),
         (NAMELESS, "needs units in two named areas; here is none."),
         (ALM, "here is one (ALM with 1 unit)."),
         (THALAMUS, "here is one (Thalamus with 4 units)."),

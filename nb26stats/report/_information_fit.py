@@ -79,10 +79,12 @@ def two_or_why_not(sizes: Mapping[str, int]) -> tuple[str, str]:
 
 def no_trials_for(sizes: Mapping[str, int]) -> str:
     """Return the sentence for two areas without trials."""
-    held = listing([f"{a} ({plural(n, 'unit')})" for a, n in named(sizes).items()], 4)
+    found = named(sizes)
+    held = listing([f"{a} with {plural(n, 'unit')}" for a, n in found.items()], 4)
     return (
-        f"There are two areas or more ({held}), but no trials whose cue or choice they could tell "
-        "about."
+        f"Here are {len(found)} areas ({held}), but no trials whose cue or choice they could tell "
+        "about. A signal that runs through the session, such as a position, can be the target "
+        "instead: nb26stats.information.GaussianPID takes it."
     )
 
 
