@@ -62,12 +62,31 @@ def null_moments(null: F64) -> tuple[F64, F64]:
 
 def standardise(values: F64, mean: F64, sd: F64) -> F64:
     """Return z of values (..., rows, bins); infinite beside a null that never varies."""
-    difference = np.round(values, DIGITS) - mean[:, None]
-    flat = sd[:, None] < EQUAL
+    difference = np.round(values, DIGITS) - mean[..., None]
+    flat = sd[..., None] < EQUAL
     difference = np.where(flat & (np.abs(difference) < EQUAL), 0.0, difference)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = difference / np.where(flat, 0.0, sd[:, None])
+        z = difference / np.where(flat, 0.0, sd[..., None])
     return np.where(difference == 0.0, 0.0, z)
+
+
+def standardise_by_others(null: F64) -> F64:
+    """Return z of each permutation (P, bins) by the mean and deviation of the other ones.
+
+    The data do not enter their own null, so neither must a permutation where z of several rows, or
+    z and a fixed number, are compared: few permutations would otherwise look too tame.
+    """
+    null = np.round(null, DIGITS)
+    count, n_bins = null.shape
+    centre = null.mean()
+    apart = null - centre
+    others = (count - 1) * n_bins
+    mean = (apart.sum() - apart.sum(axis=1)) / others
+    square = (apart**2).sum()
+    variance = (square - (apart**2).sum(axis=1)) / others - mean**2
+    # what is left of equal numbers after they cancelled
+    variance[variance < 1e-12 * square / others] = 0.0
+    return standardise(null, centre + mean, np.sqrt(variance))
 
 
 def correct(
@@ -92,11 +111,13 @@ def correct(
     z = standardise(values, mean, sd)
     maxima = np.empty((len(null), len(values)))
     masses = np.empty_like(maxima)
+    apart = len(null) > 2 and (scope == "all" or correction == "cluster")
     for i in range(len(values)):
-        permuted = standardise(null[:, i : i + 1], mean[i : i + 1], sd[i : i + 1])[:, 0]
-        maxima[:, i] = permuted.max(axis=1)
+        permuted = standardise(null[:, i], mean[i : i + 1], sd[i : i + 1])
+        others = standardise_by_others(null[:, i]) if apart else permuted
+        maxima[:, i] = (others if scope == "all" else permuted).max(axis=1)
         if correction == "cluster":
-            masses[:, i] = _running_mass(permuted).max(axis=1)
+            masses[:, i] = _running_mass(others).max(axis=1)
     maxima = _shared(maxima, tested, scope)
     number = order_number(alpha, len(null))
     threshold = np.partition(maxima, number - 1, axis=0)[number - 1]

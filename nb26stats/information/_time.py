@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from nb26stats._blas import one_blas_thread
 from nb26stats._seed import as_seed
 
 from ._areas import read_areas, read_pairs, read_targets, read_times
-from ._correction import correct, null_moments, standardise
-from ._latency import Rule, interval, latencies
-from ._nulls import TERMS, TESTS
+from ._time_judge import judged
 from ._time_plan import make_estimator, make_plan
-from ._time_result import TimeResolvedPIDResult
-from ._time_run import Raw, run
-from ._time_settings import TimeSettings, read_settings, warn_of_settings
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-F64 = NDArray[np.float64]
+from ._time_run import run
+from ._time_settings import read_settings, warn_of_settings
+from ._time_tables import TimeTables
 
 
-class TimeResolvedPID(BaseEstimator):
+class TimeResolvedPID(TimeTables, BaseEstimator):
     """Partial information decomposition of pairs of brain areas about a target over time.
 
     In every bin the information that two areas carry about a target is divided into what both
@@ -259,6 +249,10 @@ class TimeResolvedPID(BaseEstimator):
                 n_jobs=settings.n_jobs,
                 verbose=settings.verbose,
             )
+        found = judged(raw, settings, (len(pairs), len(targets)))
+        # everything is computed: an interrupt can no longer leave halves of two fits
+        for name, value in found.items():
+            setattr(self, name, value)
         self.seed_ = seed
         self.pairs_ = [pair.label for pair in pairs]
         self.targets_ = list(targets)
@@ -274,206 +268,4 @@ class TimeResolvedPID(BaseEstimator):
             "level": settings.level,
             "n_permutations": settings.n_permutations,
         }
-        self._judge(raw, settings)
         return self
-
-    def _judge(self, raw: Raw, settings: TimeSettings) -> None:
-        """Set what follows from the values: significance, latencies and their resamples."""
-        shape = (len(self.pairs_), len(self.targets_), len(TERMS))
-        tested = np.tile(np.isin(TERMS, TESTS[settings.null]), shape[0] * shape[1])
-        found = correct(
-            raw.observed,
-            raw.null,
-            tested,
-            alpha=settings.alpha,
-            correction=settings.correction,
-            scope=settings.scope,
-        )
-        n_bins = len(self.times_)
-        self.values_ = raw.observed.reshape(*shape, n_bins)
-        self.z_ = found.z.reshape(*shape, n_bins)
-        self.p_max_ = found.p.reshape(*shape, n_bins)
-        self.significant_ = found.significant.reshape(*shape, n_bins)
-        self.null_mean_ = found.mean.reshape(shape)
-        self.null_sd_ = found.sd.reshape(shape)
-        self.thresholds_ = found.threshold.reshape(shape)
-        onsets, offsets = latencies(raw.observed, found.by_maximum, settings.rule)
-        self.onsets_, self.offsets_ = onsets.reshape(shape), offsets.reshape(shape)
-        resampled = _resampled_onsets(raw, found.threshold, settings.rule)
-        self.resampled_onsets_ = resampled.reshape(len(raw.resampled), *shape)
-
-    def _labels(self) -> dict[str, list[str]]:
-        index = [(p, t, a) for p in self.pairs_ for t in self.targets_ for a in TERMS]
-        return {
-            name: [entry[i] for entry in index] for i, name in enumerate(("pair", "target", "atom"))
-        }
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair, target, atom and bin.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``pair``, ``target``, ``atom``, ``time``, ``value``, ``null_mean``, ``null_sd``,
-            ``z``, ``p_max`` and ``significant``; NaN and False where the null tests nothing.
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        n_bins = len(self.times_)
-        labels = {k: np.repeat(np.array(v, object), n_bins) for k, v in self._labels().items()}
-        return pd.DataFrame(
-            {
-                **labels,
-                "time": np.tile(self.times_, self.values_.size // n_bins),
-                "value": self.values_.ravel(),
-                "null_mean": np.repeat(self.null_mean_.ravel(), n_bins),
-                "null_sd": np.repeat(self.null_sd_.ravel(), n_bins),
-                "z": self.z_.ravel(),
-                "p_max": self.p_max_.ravel(),
-                "significant": self.significant_.ravel(),
-            }
-        )
-
-    @property
-    def latencies_(self) -> pd.DataFrame:
-        """Onset, offset and peak of every pair, target and atom.
-
-        Columns ``pair``, ``target``, ``atom``, ``onset``, ``offset``, ``ci_low``, ``ci_high`` (of
-        the onset), ``peak``, ``peak_time`` and ``no_onset_fraction`` (of the resamples).
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        draws = self.resampled_onsets_.reshape(-1, self.onsets_.size)
-        bounds = [interval(column, self._settings["level"]) for column in draws.T]
-        low, high = np.array(bounds).T
-        top = self.values_.argmax(axis=-1).ravel()
-        return pd.DataFrame(
-            {
-                **self._labels(),
-                "onset": self.onsets_.ravel(),
-                "offset": self.offsets_.ravel(),
-                "ci_low": low,
-                "ci_high": high,
-                "peak": self.values_.max(axis=-1).ravel(),
-                "peak_time": self.times_[top],
-                "no_onset_fraction": (
-                    np.isnan(draws).mean(axis=0) if len(draws) else np.full(draws.shape[1], np.nan)
-                ),
-            }
-        )
-
-    def latency_difference(self, first: Sequence[str], second: Sequence[str]) -> pd.Series[float]:
-        """Return how much later one onset is than another, with an interval.
-
-        Both onsets come from the same resamples, so what they share cancels.
-
-        Parameters
-        ----------
-        first, second : sequence of str
-            Pair, target and atom, as the tables name them; the target may be left out where there
-            is one.
-
-        Returns
-        -------
-        Series
-            ``difference`` (onset of ``second`` minus onset of ``first``), ``ci_low``, ``ci_high``
-            and ``missing_fraction``, the part of the resamples in which either has no onset.
-
-        Raises
-        ------
-        ValueError
-            If there is no such pair, target or atom.
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        a, b = self._place(first, "first"), self._place(second, "second")
-        draws = self.resampled_onsets_[:, *b] - self.resampled_onsets_[:, *a]
-        low, high = interval(draws, self._settings["level"])
-        return pd.Series(
-            {
-                "difference": float(self.onsets_[b] - self.onsets_[a]),
-                "ci_low": low,
-                "ci_high": high,
-                "missing_fraction": float(np.isnan(draws).mean()) if draws.size else np.nan,
-            }
-        )
-
-    def _place(self, key: Sequence[str], name: str) -> tuple[int, int, int]:
-        parts = [key] if isinstance(key, str) else list(key)
-        if len(parts) == 2 and len(self.targets_) == 1:
-            parts.insert(1, self.targets_[0])
-        if len(parts) != 3:
-            raise ValueError(f"{name} must be (pair, target, atom), got {key!r}")
-        out = []
-        for what, part, known in zip(
-            ("pair", "target", "atom"), parts, (self.pairs_, self.targets_, TERMS), strict=True
-        ):
-            if part not in known:
-                raise ValueError(f"{name}: no {what} {part!r}; there are {', '.join(known)}")
-            out.append(list(known).index(part))
-        return out[0], out[1], out[2]
-
-    def result(self) -> TimeResolvedPIDResult:
-        """Return tables of all bins, latencies and thresholds as a result object.
-
-        Returns
-        -------
-        TimeResolvedPIDResult
-            Draws, prints and tabulates itself.
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        threshold = self.thresholds_.ravel()
-        return TimeResolvedPIDResult(
-            table=self.to_frame(),
-            latencies=self.latencies_,
-            thresholds=pd.DataFrame(
-                {
-                    **self._labels(),
-                    "threshold": threshold,
-                    "value": self.null_mean_.ravel() + threshold * self.null_sd_.ravel(),
-                }
-            ),
-            base=self.base_,
-            seed=self.seed_,
-            measure=self.measure_,
-            null=self._settings["null"],
-            correction=self._settings["correction"],
-            alpha=self._settings["alpha"],
-            n_samples=self.n_samples_,
-            n_permutations=self._settings["n_permutations"],
-        )
-
-    def plot(self, ax: Axes | None = None, **style: Any) -> Any:
-        """Draw the atoms over time with their null, significant bins and onsets.
-
-        Parameters
-        ----------
-        ax : matplotlib axes or sequence of axes, optional
-            Where to draw. A new figure by default.
-        **style
-            Passed to ``nb26stats.plotting.plot_atoms``, such as ``pair`` and ``target``.
-
-        Returns
-        -------
-        Axes or ndarray of Axes
-            What was drawn on.
-        """
-        return self.result().plot(ax, **style)
-
-
-def _resampled_onsets(raw: Raw, threshold: F64, rule: Rule) -> F64:
-    """Return the onsets (resamples, rows) of the resamples."""
-    out = np.empty(raw.resampled.shape[:2])
-    if raw.resampled_null is None:
-        return out
-    mean, sd = null_moments(raw.resampled_null)
-    for i, values in enumerate(raw.resampled):
-        with np.errstate(invalid="ignore"):
-            above = standardise(values, mean, sd) > threshold[:, None]
-        out[i] = latencies(values, above, rule)[0]
-    return out
