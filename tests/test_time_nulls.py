@@ -76,10 +76,11 @@ def test_unique_information_is_found_by_its_own_null() -> None:
         assert not found[:, :4].any()
 
 
-@pytest.mark.parametrize("inner", ["ranks", "shrunk", "projected"])
+@pytest.mark.parametrize("inner", ["delta", "ranks", "shrunk", "projected"])
 def test_other_settings_take_the_general_way(inner: str) -> None:
     x, target, times = step_data(n=150, n_bins=3)
     models = {
+        "delta": GaussianPID("delta", bias=None),
         "ranks": GaussianPID(bias=None, copula=True),
         "shrunk": GaussianPID(bias=None, regularization=0.1),
         "projected": GaussianPID(bias=None, pca=2),
