@@ -15,47 +15,57 @@ template <int Isa>
 struct BrojaLevel;
 
 // One function per piece: inlined into one another the compiler loses their sums in registers.
-#define NB26_BROJA_LEVEL(isa, target)                                                          \
-  template <>                                                                                  \
-  struct BrojaLevel<isa> {                                                                     \
-    target static void tile(const double* left, const double* right, std::int64_t wide,        \
-                            std::int64_t n, double* out) {                                     \
-      broja_tile<isa>(left, right, wide, n, out);                                              \
-    }                                                                                          \
-    target static bool schur(const BrojaProblem& p, double ridge) {                            \
-      return broja_schur<isa>(p, ridge, tile);                                                 \
-    }                                                                                          \
-    template <int S>                                                                           \
-    target static void evaluate(const BrojaProblem& p) {                                       \
-      broja_evaluate<isa, S>(p);                                                               \
-    }                                                                                          \
-    template <int S>                                                                           \
-    target static double marginals(const BrojaProblem& p, const double* weight) {              \
-      return broja_marginals<isa, S>(p, weight);                                               \
-    }                                                                                          \
-    template <int S>                                                                           \
-    target static bool blocks(const BrojaProblem& p, double ridge) {                           \
-      return broja_blocks<isa, S>(p, ridge);                                                   \
-    }                                                                                          \
-    template <int S>                                                                           \
-    target static void solve(const BrojaProblem& p) {                                          \
-      broja_solve<isa, S>(p);                                                                  \
-    }                                                                                          \
-    template <int S>                                                                           \
-    target static double steps(const BrojaProblem& p) {                                        \
-      return broja_steps<isa, S>(p);                                                           \
-    }                                                                                          \
-    template <int S>                                                                           \
-    target static double primal(const BrojaProblem& p) {                                       \
-      return broja_primal<isa, S>(p);                                                          \
-    }                                                                                          \
-    template <int S>                                                                           \
-    target static void certify(const BrojaProblem& p, BrojaCertificate* out) {                 \
-      broja_certify<isa, S>(p, out);                                                           \
-    }                                                                                          \
-    template <int S>                                                                           \
-    static constexpr BrojaPieces kPieces = {evaluate<S>, marginals<S>, blocks<S>, schur,       \
-                                            solve<S>,    steps<S>,     primal<S>, certify<S>}; \
+#define NB26_BROJA_LEVEL(isa, target)                                                              \
+  template <>                                                                                      \
+  struct BrojaLevel<isa> {                                                                         \
+    target static void tile(const double* left, const double* right, std::int64_t wide,            \
+                            std::int64_t n, double* out) {                                         \
+      broja_tile<isa>(left, right, wide, n, out);                                                  \
+    }                                                                                              \
+    target static bool schur(const BrojaProblem& p, double ridge) {                                \
+      return broja_schur<isa>(p, ridge, tile);                                                     \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static void evaluate(const BrojaProblem& p) {                                           \
+      broja_evaluate<isa, S>(p);                                                                   \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static double marginals(const BrojaProblem& p, const double* weight) {                  \
+      return broja_marginals<isa, S>(p, weight);                                                   \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static void add(double t, double w, int n, const double* pi, double* own, double* kept, \
+                           double* square) {                                                       \
+      broja_add<S>(t, w, n, pi, own, kept, square);                                                \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static void forward(const double* block, const double* pivot, int n, std::int64_t wide, \
+                               double* rows) {                                                     \
+      broja_forward<isa, S>(block, pivot, n, wide, rows);                                          \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static bool blocks(const BrojaProblem& p, double ridge) {                               \
+      return broja_blocks<isa, S>(p, ridge, add<S>, forward<S>);                                   \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static void solve(const BrojaProblem& p) {                                              \
+      broja_solve<isa, S>(p);                                                                      \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static double steps(const BrojaProblem& p) {                                            \
+      return broja_steps<isa, S>(p);                                                               \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static double primal(const BrojaProblem& p) {                                           \
+      return broja_primal<isa, S>(p);                                                              \
+    }                                                                                              \
+    template <int S>                                                                               \
+    target static void certify(const BrojaProblem& p, BrojaCertificate* out) {                     \
+      broja_certify<isa, S>(p, out);                                                               \
+    }                                                                                              \
+    template <int S>                                                                               \
+    static constexpr BrojaPieces kPieces = {evaluate<S>, marginals<S>, blocks<S>, schur,           \
+                                            solve<S>,    steps<S>,     primal<S>, certify<S>};     \
   };
 
 NB26_BROJA_LEVEL(0, )

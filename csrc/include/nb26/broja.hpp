@@ -53,6 +53,7 @@ struct BrojaProblem {
   double *y, *z, *x;                   // (own * stride), (padded), (padded)
   double* q;                           // (cells, stride)
   double* line;                        // (2, stride)
+  double* square;                      // (stride, stride)
 };
 
 // Sum over the places of a target symbol.
@@ -159,13 +160,69 @@ NB26_HD bool broja_cholesky(double* block, double* pivot, int n) {
   return true;
 }
 
+// M of a cell into `square`, and added to the blocks of its symbols.
+template <int S>
+NB26_HD void broja_add(double t, double w, int places, const double* __restrict pi,
+                       double* __restrict own, double* __restrict kept, double* __restrict square) {
+  const int n = S ? S : places;
+  const double rest = t * (1.0 / w - 1.0);
+  for (int r = 0; r < n; ++r) {
+    const double factor = rest * pi[r];
+    for (int s = 0; s < n; ++s) square[r * n + s] = factor * pi[s];
+  }
+  for (int r = 0; r < n; ++r) square[r * n + r] += t * pi[r];
+  for (int j = 0; j < n * n; ++j) own[j] += square[j];
+  for (int j = 0; j < n * n; ++j) kept[j] += square[j];
+}
+
+// Eight columns of V = L⁻¹M in place; the upper rows of `block` are Lᵀ.
+template <int Isa, int S>
+NB26_HD void broja_forward(const double* __restrict block, const double* __restrict pivot,
+                           int places, std::int64_t wide, double* __restrict rows) {
+  constexpr bool kFused = Isa > 0;
+  if constexpr (S > 0) {
+    double v[S][kBrojaColumns];
+    NB26_UNROLL
+    for (int s = 0; s < S; ++s) {
+      for (int c = 0; c < kBrojaColumns; ++c) v[s][c] = rows[s * wide + c];
+    }
+    NB26_UNROLL
+    for (int s = 0; s < S; ++s) {
+      for (int c = 0; c < kBrojaColumns; ++c) v[s][c] *= pivot[s];
+      NB26_UNROLL
+      for (int r = s + 1; r < S; ++r) {
+        const double factor = -block[s * S + r];
+        for (int c = 0; c < kBrojaColumns; ++c) v[r][c] = madd<kFused>(factor, v[s][c], v[r][c]);
+      }
+    }
+    NB26_UNROLL
+    for (int s = 0; s < S; ++s) {
+      for (int c = 0; c < kBrojaColumns; ++c) rows[s * wide + c] = v[s][c];
+    }
+  } else {
+    for (int s = 0; s < places; ++s) {
+      double* row = rows + s * wide;
+      double v[kBrojaColumns];
+      for (int c = 0; c < kBrojaColumns; ++c) v[c] = row[c] * pivot[s];
+      for (int c = 0; c < kBrojaColumns; ++c) row[c] = v[c];
+      for (int r = s + 1; r < places; ++r) {
+        const double factor = -block[s * places + r];
+        double* to = rows + r * wide;
+        for (int c = 0; c < kBrojaColumns; ++c) to[c] = madd<kFused>(factor, v[c], to[c]);
+      }
+    }
+  }
+}
+
+using BrojaAdd = void (*)(double, double, int, const double*, double*, double*, double*);
+using BrojaForward = void (*)(const double*, const double*, int, std::int64_t, double*);
+
 // The blocks of the Newton matrix, the Cholesky factors of those eliminated, and V = L⁻¹M.
 template <int Isa, int S>
-NB26_HD bool broja_blocks(const BrojaProblem& p, double ridge) {
-  constexpr bool kFused = Isa > 0;
+NB26_HD bool broja_blocks(const BrojaProblem& p, double ridge, BrojaAdd add, BrojaForward forward) {
   const int n = S ? S : p.stride, wide = p.padded;
   for (int j = 0; j < p.kept * n * n; ++j) p.block_kept[j] = 0.0;
-  double* line = p.line;
+  const double* square = p.square;
   for (int e = 0; e < p.own; ++e) {
     double* block = p.block_own + e * n * n;
     double* rows = p.rows + std::int64_t{e} * n * wide;
@@ -173,37 +230,16 @@ NB26_HD bool broja_blocks(const BrojaProblem& p, double ridge) {
     for (int s = 0; s < n; ++s) block[s * n + s] = p.p_own[e * n + s] > 0.0 ? 0.0 : 1.0;
     for (int i = p.first_cell[e]; i < p.first_cell[e + 1]; ++i) {
       const int k = p.cell_kept[i];
-      const double* pi = p.pi + i * n;
-      double* kept = p.block_kept + k * n * n;
-      const double t = p.t[i], rest = t * (1.0 / p.w[i] - 1.0);
-      for (int r = 0; r < n; ++r) {
-        const double factor = rest * pi[r];
-        for (int s = 0; s < n; ++s) line[s] = factor * pi[s];
-        line[r] += t * pi[r];
-        for (int s = 0; s < n; ++s) {
-          block[r * n + s] += line[s];
-          kept[r * n + s] += line[s];
-        }
-        double* to = rows + std::int64_t{r} * wide;
-        for (int j = p.first_free[k]; j < p.first_free[k + 1]; ++j) to[j] = line[p.free_symbol[j]];
+      add(p.t[i], p.w[i], n, p.pi + i * n, block, p.block_kept + k * n * n, p.square);
+      for (int j = p.first_free[k]; j < p.first_free[k + 1]; ++j) {
+        const double* from = square + p.free_symbol[j];
+        for (int s = 0; s < n; ++s) rows[std::int64_t{s} * wide + j] = from[s * n];
       }
     }
     for (int s = 0; s < n; ++s) block[s * n + s] += ridge * block[s * n + s];
     double* pivot = p.pivot_own + e * n;
     if (!broja_cholesky<Isa, S>(block, pivot, n)) return false;
-    for (int l = 0; l < wide; l += kBrojaColumns) {
-      for (int s = 0; s < n; ++s) {
-        double sum[kBrojaColumns];
-        double* to = rows + std::int64_t{s} * wide + l;
-        for (int c = 0; c < kBrojaColumns; ++c) sum[c] = to[c];
-        for (int r = 0; r < s; ++r) {
-          const double factor = -block[r * n + s];
-          const double* from = rows + std::int64_t{r} * wide + l;
-          for (int c = 0; c < kBrojaColumns; ++c) sum[c] = madd<kFused>(factor, from[c], sum[c]);
-        }
-        for (int c = 0; c < kBrojaColumns; ++c) to[c] = sum[c] * pivot[s];
-      }
-    }
+    for (int l = 0; l < wide; l += kBrojaColumns) forward(block, pivot, n, wide, rows + l);
   }
   return true;
 }
@@ -213,18 +249,21 @@ template <int Isa>
 NB26_HD void broja_tile(const double* __restrict left, const double* __restrict right,
                         std::int64_t wide, std::int64_t n, double* __restrict out) {
   double sum[kBrojaRows][kBrojaColumns];
-  _Pragma("GCC unroll 16") for (int r = 0; r < kBrojaRows; ++r) {
+  NB26_UNROLL
+  for (int r = 0; r < kBrojaRows; ++r) {
     for (int c = 0; c < kBrojaColumns; ++c) sum[r][c] = out[r * wide + c];
   }
   for (std::int64_t i = 0; i < n; ++i) {
     double b[kBrojaColumns];
     for (int c = 0; c < kBrojaColumns; ++c) b[c] = right[i * wide + c];
-    _Pragma("GCC unroll 16") for (int r = 0; r < kBrojaRows; ++r) {
+    NB26_UNROLL
+    for (int r = 0; r < kBrojaRows; ++r) {
       const double factor = -left[i * wide + r];
       for (int c = 0; c < kBrojaColumns; ++c) sum[r][c] = madd<(Isa > 0)>(factor, b[c], sum[r][c]);
     }
   }
-  _Pragma("GCC unroll 16") for (int r = 0; r < kBrojaRows; ++r) {
+  NB26_UNROLL
+  for (int r = 0; r < kBrojaRows; ++r) {
     for (int c = 0; c < kBrojaColumns; ++c) out[r * wide + c] = sum[r][c];
   }
 }

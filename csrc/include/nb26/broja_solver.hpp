@@ -45,8 +45,8 @@ class BrojaSolver {
     const std::int64_t cells = own * kept, padded = (kept * ns + 7) / 8 * 8;
     whole_.resize(size(2 * cells + own + kept + 2 + kept * n + kept * n + own + kept + ns));
     real_.resize(size(7 * own * n + 6 * kept * n + own + kept + 9 * cells + 5 * cells * n +
-                      (own + kept) * n * n + (own * n + padded) * padded + 3 * padded + 2 * n + ns +
-                      64 * 64));
+                      (own + kept + 1) * n * n + (own * n + padded) * padded + 3 * padded + 2 * n +
+                      ns + 64 * 64));
   }
 
   // pmf and q (nx, ny, ns).
@@ -260,6 +260,7 @@ class BrojaSolver {
     p_.x = take(padded);
     p_.q = take(cells * n);
     p_.line = take(2 * n);
+    p_.square = take(n * n);
     best_ = take(cells * n);
   }
 
