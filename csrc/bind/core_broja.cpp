@@ -1,6 +1,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "arrays.hpp"
@@ -12,9 +13,10 @@ namespace {
 py::tuple decompose(const py::array& pmfs, double tol, int max_iter, int n_threads) {
   const auto given = read<double>(pmfs, "pmfs", {kAny, kAny, kAny, kAny});
   const auto [m, nx, ny, ns] = given.shape;
-  constexpr py::ssize_t kMost = 1 << 16;
+  // so many that every place in the solver's arrays fits an int
+  constexpr py::ssize_t kMost = py::ssize_t{1} << 28;
   if (nx < 1 || ny < 1 || ns < 1 || nx > kMost || ny > kMost || ns > kMost ||
-      nx * ny > kMost * 256 / ns) {
+      std::max(nx, ny) > kMost / ns / ns || nx > kMost / ny / ns) {
     throw py::value_error("pmfs must have at least one symbol per axis and not too many");
   }
   if (!(tol > 0.0) || max_iter < 1 || max_iter > 1000000) {

@@ -12,6 +12,13 @@
 
 namespace {
 
+// libgomp's barriers are unknown to the sanitizer, which takes its pool for a race
+#ifdef __SANITIZE_THREAD__
+constexpr int kThreads = 1;
+#else
+constexpr int kThreads = 2;
+#endif
+
 struct Batch {
   std::int64_t m;
   int nx, ny, ns;
@@ -99,7 +106,7 @@ void check_shapes() {
   for (const auto& shape : shapes) {
     for (const double share : {1.0, 0.4}) {
       const Batch batch(3, shape[0], shape[1], shape[2], 0.5, share);
-      const Answer one(batch, 1), two(batch, 2);
+      const Answer one(batch, 1), two(batch, kThreads);
       CHECK(same(one.information, two.information) && same(one.q, two.q) && same(one.gap, two.gap));
       const std::size_t size = batch.pmfs.size() / 3;
       for (std::size_t i = 0; i < 3; ++i) {
@@ -132,7 +139,7 @@ void check_levels() {
   nb26::isa_force(most);
 }
 
-// One iteration cannot close the gap of a hard table; what comes back is still a bound.
+// No tolerance below rounding is met; what comes back is still a bound.
 void check_open() {
   const Batch batch(4, 3, 3, 3, 0.1, 1.0);
   const Answer good(batch, 1), poor(batch, 1, 100, 1e-17);
