@@ -95,6 +95,17 @@ def test_one_target_and_one_pair_do_not_depend_on_the_others() -> None:
     )
 
 
+def test_the_order_of_trials_and_invertible_maps_do_not_matter() -> None:
+    x, target, times = step_data()
+    want = estimator().fit(x, target, times)
+    rng = np.random.default_rng(1)
+    order = rng.permutation(300)
+    mixed = {a: v[order] @ rng.standard_normal((3, 3)) + 5 for a, v in x.items()}
+    turned = {t: m[order] @ rng.standard_normal((m.shape[1],) * 2) for t, m in target.items()}
+    got = estimator().fit(mixed, turned, times)
+    np.testing.assert_allclose(got.values_, want.values_, atol=1e-10)
+
+
 def test_frames_have_the_columns_of_the_tables() -> None:
     x, target, times = step_data()
     pid = estimator(n_bootstrap=0).fit(x, target, times)

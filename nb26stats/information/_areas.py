@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import as_list, as_numbers, as_text, as_vector
+from nb26stats._check import R_NA_INTEGER, as_list, as_numbers, as_text, as_vector
 from nb26stats._warnings import warn
 
 F64 = NDArray[np.float64]
@@ -106,6 +106,7 @@ def _varying(data: NDArray[Any], name: str) -> NDArray[Any]:
         if len(rows):
             low = np.minimum(low, rows.min(axis=0))
             high = np.maximum(high, rows.max(axis=0))
+    _refuse_na(data, f"area {name!r}", float(low.min()))
     keep = low < high
     if keep.all():
         return data
@@ -117,6 +118,11 @@ def _varying(data: NDArray[Any], name: str) -> NDArray[Any]:
         f"(units {where}{', …' if np.sum(~keep) > 5 else ''}, counted from 0)"
     )
     return data[:, :, keep]
+
+
+def _refuse_na(data: NDArray[Any], what: str, lowest: float) -> None:
+    if data.dtype.kind == "i" and lowest == R_NA_INTEGER:
+        raise ValueError(f"{what} holds {R_NA_INTEGER}, R's NA_integer_; leave out such trials")
 
 
 def read_targets(target: object, n_trials: int) -> dict[str, NDArray[Any]]:
@@ -145,6 +151,8 @@ def read_targets(target: object, n_trials: int) -> dict[str, NDArray[Any]]:
                 f"{what} holds {data[row, column]} at trial {row}, feature {column} "
                 "(counted from 0); leave out such trials first"
             )
+        if data.dtype.kind == "i" and data.size:
+            _refuse_na(data, what, float(data.min()))
         out[name] = data
     return out
 
@@ -172,9 +180,10 @@ def real_target(data: NDArray[Any], name: str) -> F64:
 def classes_of(data: NDArray[Any]) -> NDArray[np.int64] | None:
     """Return the class of every trial if the target is discrete, otherwise None.
 
-    Discrete are labels, booleans and whole numbers with two or more trials per class on average.
+    Discrete are labels, booleans and whole numbers (also as floats, which R sends) with two or more
+    trials per class on average.
     """
-    if data.dtype.kind == "f":
+    if data.dtype.kind == "f" and not (data == np.round(data)).all():
         return None
     _, codes = np.unique(
         data.astype(str) if data.dtype.kind == "O" else data, axis=0, return_inverse=True

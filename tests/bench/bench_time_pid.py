@@ -43,7 +43,6 @@ class Clock:
 
     def __init__(self, *names: str) -> None:
         self.seconds = dict.fromkeys(names, 0.0)
-        self.longest = dict.fromkeys(names, 0.0)
         for name in names:
             setattr(gaussian, name, self._timed(name, getattr(gaussian, name)))
 
@@ -51,9 +50,7 @@ class Clock:
         def timed(*args: Any, **kw: Any) -> Any:
             start = time.perf_counter()
             out = call(*args, **kw)
-            spent = time.perf_counter() - start
-            self.seconds[name] += spent
-            self.longest[name] = max(self.longest[name], spent)
+            self.seconds[name] += time.perf_counter() - start
             return out
 
         return timed
@@ -102,13 +99,12 @@ def main() -> None:
             each["gaussian_informations_of_channels"],
             rate=f"{13 * problems / clock.seconds[names[2]] / 1e3:.1f} k/s",
         ),
-        alone("longest native call or product", max(clock.longest.values()), target="< 1 s"),
         alone("5 targets, 1000 permutations (from the above)", study),
     ]
-    print(machine())
     print(table(rows))
     print(f"memory: {before:.2f} GB with the data, {peak:.2f} GB at the most (target < 2 GB)")
 
 
 if __name__ == "__main__":
+    print(machine())
     main()
