@@ -31,7 +31,7 @@ def _pid(**kw: Any) -> GaussianPID:
 @pytest.mark.parametrize(
     ("kw", "error", "message"),
     [
-        ({"measure": "imin"}, ValueError, "measure='imin' must be one of 'broja', 'mmi'"),
+        ({"measure": "imin"}, ValueError, "measure='imin' must be one of 'broja', 'mmi', 'delta'"),
         ({"measure": None}, TypeError, "measure"),
         ({"pca": 0}, ValueError, "pca=0 must be at least 1"),
         ({"pca": 1.5}, TypeError, "pca must be a whole number"),
@@ -51,6 +51,8 @@ def _pid(**kw: Any) -> GaussianPID:
         ({"device": "tpu"}, ValueError, "device='tpu' must be one of 'auto', 'cpu', 'cuda'"),
         ({"n_threads": -1}, ValueError, "n_threads=-1 must lie in"),
         ({"random_state": "a"}, TypeError, "random_state must be a whole number"),
+        ({"measure": "delta", "bias": "gpid"}, ValueError, "not defined for measure='delta'"),
+        ({"measure": "delta", "bias": "analytic"}, ValueError, "not defined for measure='delta'"),
     ],
 )
 def test_parameters(kw: dict[str, Any], error: type[Exception], message: str) -> None:
