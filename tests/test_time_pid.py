@@ -284,3 +284,18 @@ def test_full_resamples_inflate_and_half_resamples_are_as_large_as_said() -> Non
     assert (full.resampled_onsets_[:, 0, 0, 0] == 0).all()
     with pytest.warns(NB26StatsWarning, match="advance"):
         estimator(None, n_bootstrap=2).fit(x, target, times)
+
+
+def test_plot_draws_the_atoms_of_one_pair() -> None:
+    from nb26stats import plotting
+
+    x, target, times = step_data()
+    pid = estimator("bootstrap").fit(x, target, times)
+    with plotting.style(offscreen=True):
+        axes = pid.plot(pair="(A,B)-C", target="image", time_unit="ms")
+        again = pid.result().plot(pair="(A,B)-C", target="image", time_unit="ms")
+    for drawn in (axes, again):
+        titles = [ax.get_title(loc="left") for ax in drawn]
+        assert titles == ["redundancy", "unique to A+B", "unique to C", "synergy"]
+    with pytest.raises(ValueError, match="pair='Z' is not in the result"):
+        pid.plot(pair="Z")
