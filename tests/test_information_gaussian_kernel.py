@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from reference.gaussian_pid import channel_covariance, information, lattice_covariance
 from reference.gaussian_union import coupled, union_by_descent, union_coupling
 
-from nb26stats._dispatch import core
+from nb26stats._dispatch import choose_device, core, cuda
+from nb26stats.information import _gaussian_call
 from nb26stats.information._gaussian_call import (
     gaussian_informations,
     gaussian_informations_of_channels,
@@ -213,3 +216,151 @@ def test_no_coupling_of_the_noises_does_better() -> None:
         noises = rng.standard_normal((100, 4, 4))
         noises *= 0.99 / np.linalg.norm(noises, 2, axis=(1, 2))[:, None, None]
         assert min(coupled(h_x, h_y, noise)[0] for noise in noises) > union
+
+
+def channel_problems(dims: Dims, bins: int, n: int) -> tuple[F64, F64]:
+    rng = np.random.default_rng(7)
+    p = dims[0] + dims[1]
+    r = rng.standard_normal((bins, dims[1], p))
+    k = 0.4 * rng.standard_normal((bins, n, dims[2], p)) / np.sqrt(p * dims[2])
+    return r, k
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_any_cut_into_calls_gives_the_same_bits(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def counted(name: str) -> Any:
+        def call(*arrays: Any) -> Any:
+            sizes.append(arrays[0 if name == "gaussian_pid" else 1].shape[-3])
+            return getattr(core(), name)(*arrays, *([1] if device == "cuda" else []))
+
+        return call
+
+    dims = (3, 4, 2)
+    covs, a = covariances(dims, 50), draws(9, 2, 60)
+    r, k = channel_problems(dims, 3, 21)
+    whole = gaussian_informations(covs, dims, a), gaussian_informations_of_channels(r, k, a)
+    fake = SimpleNamespace(
+        gaussian_pid=counted("gaussian_pid"), gaussian_pid_channels=counted("gaussian_pid_channels")
+    )
+    # a device that this machine may lack answers with the CPU's numbers
+    monkeypatch.setattr(_gaussian_call, device if device == "cuda" else "core", lambda: fake)
+    monkeypatch.setattr(_gaussian_call, "choose_device", lambda name: name)
+    monkeypatch.setattr(_gaussian_call, "LEAST_PROBLEMS", 1)
+    for most in (7, 30, 1000):
+        work = {device: most * 3 * (9**3 / 6 + 2 * 9**2) * 1.001}
+        monkeypatch.setattr(_gaussian_call, "CALL_WORK", work)
+        sizes.clear()
+        cut = (
+            gaussian_informations(covs, dims, a, device=device),
+            gaussian_informations_of_channels(r, k, a, device=device),
+        )
+        assert max(sizes) == min(most, 50)
+        for one, other in zip(whole, cut, strict=True):
+            for got, expected in zip(other, one, strict=True):
+                np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_any_number_of_threads_gives_the_same_bits(n_threads: int) -> None:
+    dims = (5, 3, 4)
+    covs, a = covariances(dims, 37), draws(12, 2, 60)
+    r, k = channel_problems(dims, 2, 19)
+    for ours, one in (
+        (
+            gaussian_informations(covs, dims, a, n_threads=n_threads),
+            gaussian_informations(covs, dims, a, n_threads=1),
+        ),
+        (
+            gaussian_informations_of_channels(r, k, a, n_threads=n_threads),
+            gaussian_informations_of_channels(r, k, a, n_threads=1),
+        ),
+    ):
+        for got, expected in zip(ours, one, strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_no_problems_at_all() -> None:
+    four, means, status = gaussian_informations(np.empty((0, 3, 3)), (1, 1, 1), None)
+    assert (four.shape, means, status.shape) == ((0, 4), None, (0,))
+    four, means, status = gaussian_informations_of_channels(
+        np.ones((2, 1, 2)), np.empty((2, 0, 1, 2)), np.eye(3)[None]
+    )
+    assert means is not None
+    assert (four.shape, means.shape, status.shape) == ((2, 0, 4), (2, 0, 4), (2, 0))
+
+
+def test_problems_without_values_say_why() -> None:
+    dims = (2, 2, 2)
+    covs = covariances(dims, 6)
+    covs[1, 1], covs[1, :, 1] = covs[1, 0], covs[1, :, 0]  # a source twice
+    covs[2, 5], covs[2, :, 5] = covs[2, 0], covs[2, :, 0]  # the target holds a source
+    covs[3, 5], covs[3, :, 5] = covs[3, 4], covs[3, :, 4]  # the target twice
+    covs[4] = np.nan
+    four, means, status = gaussian_informations(covs, dims, np.eye(6)[None])
+    assert status.tolist() == [0, 1, 2, 1, 1, 0]
+    assert means is not None
+    good = status == 0
+    assert np.isfinite(four[good]).all()
+    assert np.isnan(four[~good]).all()
+    assert np.isnan(means[~good]).all()
+    np.testing.assert_allclose(means[good], four[good], atol=1e-14)
+    r, k = channel_problems(dims, 1, 3)
+    k[0, 1] /= np.linalg.norm(k[0, 1], 2)
+    k[0, 2] = np.eye(4)[:2] * 1.5
+    assert gaussian_informations_of_channels(r, k, None)[2].tolist() == [[0, 2, 2]]
+
+
+def test_extreme_channels_keep_their_digits(isa: int) -> None:
+    # posterior variances between 1e-10 and 1, known in closed form
+    gain_x, gain_y = np.diag([1e5, 1e-3, 3.0]), np.diag([1e-4, 2e3, 3.0])
+    four = gaussian_informations(channel_covariance(gain_x, gain_y)[None], (3, 3, 3), None)[0][0]
+    x, y = 1 + np.diag(gain_x) ** 2, 1 + np.diag(gain_y) ** 2
+    expected = [np.log(x).sum(), np.log(y).sum(), np.log(x + y - 1).sum()]
+    expected.append(np.log(np.maximum(x, y)).sum())
+    np.testing.assert_allclose(four, 0.5 * np.array(expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("covs", "dims", "bartlett", "error", "message"),
+    [
+        (np.ones((1, 3, 3), np.float32), (1, 1, 1), None, TypeError, "covs must have dtype"),
+        (np.ones((1, 3, 4)), (1, 1, 1), None, ValueError, "covs must have shape"),
+        (np.ones((1, 3, 3)), (1, 1), None, ValueError, "dims must be"),
+        (np.ones((1, 3, 3)), (0, 2, 1), None, ValueError, "at least 1"),
+        (np.ones((1, 3, 3)), (1, 1, 1), np.ones((1, 4, 4)), ValueError, "bartlett must have shape"),
+    ],
+)
+def test_the_binding_refuses_what_does_not_fit(
+    covs: F64, dims: Any, bartlett: F64 | None, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        core().gaussian_pid(covs, dims, bartlett, 1)
+
+
+def test_the_channel_binding_refuses_what_does_not_fit() -> None:
+    with pytest.raises(ValueError, match="more columns than rows"):
+        core().gaussian_pid_channels(np.ones((1, 2, 2)), np.ones((1, 1, 1, 2)), None, 1)
+    with pytest.raises(ValueError, match="k must have shape"):
+        core().gaussian_pid_channels(np.ones((1, 1, 2)), np.ones((1, 1, 1, 3)), None, 1)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dims", DIMS)
+def test_the_device_agrees(dims: Dims) -> None:
+    if choose_device("auto") != "cuda":
+        with pytest.raises(RuntimeError, match="device='cuda' cannot be had"):
+            gaussian_informations(covariances(dims, 1), dims, None, device="cuda")
+        return
+    covs, a = covariances(dims, 70), draws(sum(dims), 3, 5 * sum(dims))
+    r, k = channel_problems(dims, 2, 35)
+    pairs = [
+        (cuda().gaussian_pid(covs, dims, a), core().gaussian_pid(covs, dims, a, 0)),
+        (cuda().gaussian_pid_channels(r, k, a), core().gaussian_pid_channels(r, k, a, 0)),
+    ]
+    for here, there in pairs:
+        for got, expected in zip(here, there, strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-12)

@@ -16,6 +16,8 @@ Answer = tuple[F64, F64 | None, I8]
 
 # multiply-adds of one native call: below half a second of one thread, and of a whole device
 CALL_WORK = {"cpu": 1e9, "cuda": 1e12}
+CALL_BYTES = 2e9
+"""Bytes of the problems of one call: a device holds them beside its work."""
 LEAST_PROBLEMS = 64
 
 
@@ -51,6 +53,7 @@ def gaussian_informations(
     status : ndarray of shape (m,)
         0, 1 where a covariance is not positive definite, 2 where the information is infinite.
     """
+    device = choose_device(device)
     call = _caller("gaussian_pid", device, n_threads)
     draws = 1 if factors is None else 1 + len(factors)
     step = _problems_per_call(draws, sum(dims), dims[2], device)
@@ -88,6 +91,7 @@ def gaussian_informations_of_channels(
     status : ndarray of shape (n_bins, P)
         0, or 2 where the information is infinite.
     """
+    device = choose_device(device)
     call = _caller("gaussian_pid_channels", device, n_threads)
     n_bins, n, dm, p = k.shape
     draws = 1 if factors is None else 1 + len(factors)
@@ -108,12 +112,12 @@ def _stretches(n: int, step: int) -> Iterator[tuple[int, int]]:
 
 def _problems_per_call(draws: int, d: int, dm: int, device: str) -> int:
     work = draws * (d**3 / 6 + dm * d**2)
-    kind = "cuda" if device == "cuda" else "cpu"
-    return max(LEAST_PROBLEMS, int(CALL_WORK[kind] / work))
+    most = min(CALL_WORK[device] / work, CALL_BYTES / (8 * d**2))
+    return max(LEAST_PROBLEMS, int(most))
 
 
 def _caller(name: str, device: str, n_threads: int) -> Callable[..., Any]:
-    if choose_device(device) == "cuda":
+    if device == "cuda":
         on_device: Callable[..., Any] = getattr(cuda(), name)
         return on_device
     kernel = getattr(core(), name)
