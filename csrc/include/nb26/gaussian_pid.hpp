@@ -196,12 +196,10 @@ NB26_HD void pid_finish(const PidDims& dims, const PidWork& w, const double* t) 
   const double* given_y = given_x + m * S;
   double product[4][L], total[4][L] = {}, worst[L];
   for (int l = 0; l < L; ++l) worst[l] = 1.0;
+  for (int q = 0; q < 4; ++q) {
+    for (int l = 0; l < L; ++l) product[q][l] = 1.0;
+  }
   for (std::int64_t i = 0; i < m; ++i) {
-    if (i % kPidProduct == 0) {
-      for (int q = 0; q < 4; ++q) {
-        for (int l = 0; l < L; ++l) product[q][l] = 1.0;
-      }
-    }
     double ratio[4][L], inverse[L], nu[L];
     for (int l = 0; l < L; ++l) inverse[l] = 1.0 / own[i * S + l];
     for (int l = 0; l < L; ++l) nu[l] = w.pencil.diagonal[i * S + l];
@@ -226,6 +224,7 @@ NB26_HD void pid_finish(const PidDims& dims, const PidWork& w, const double* t) 
     if ((i + 1) % kPidProduct == 0 || i + 1 == m) {
       for (int q = 0; q < 4; ++q) {
         for (int l = 0; l < L; ++l) total[q][l] -= 0.5 * log(product[q][l]);
+        for (int l = 0; l < L; ++l) product[q][l] = 1.0;
       }
     }
   }
@@ -311,37 +310,38 @@ NB26_HD void pid_covariances(const double* const (&covs)[Ops::kLanes], const Pid
   }
 }
 
+template <class Ops>
+NB26_HD void pid_channel_values(const PidDims& dims, const double* basis, const PidWork& w,
+                                const double* t) {
+  const std::int64_t p = dims.sources(), d = dims.all(), m = dims.m, y = dims.y;
+  Ops::product_shared({t, d, p, basis, p, p, false, nullptr, 1.0, w.cross, y, m, y, p, false});
+  pid_values<Ops>(dims, w, t);
+}
+
 // L channels with the bases (1 + n draws, dy, p) of their bin.
 template <class Ops>
 NB26_HD void pid_channels(const double* const (&k)[Ops::kLanes], const PidDims& dims,
                           const double* bases, const PidDraws& turned, const PidWork& w,
                           PidEnd* ends, double* information, double* sums) {
   constexpr int L = Ops::kLanes, S = Ops::kStride;
-  const std::int64_t p = dims.sources(), d = dims.all(), m = dims.m, y = dims.y;
+  const std::int64_t p = dims.sources(), d = dims.all(), m = dims.m;
   pid_load_channel<L, S>(k, dims, w.t);
   Ops::identity(m, w.e);
   Ops::product({w.t, d, p, w.t, d, p, false, w.e, -1.0, w.e_xy, m, m, m, p, true});
   Ops::cholesky({w.e_xy, m, w.inverse, w.pivots, w.least, m, 0});
   Ops::put_rest(dims, w.e_xy, w.t);
-  for (std::int64_t b = -1; b < turned.n; ++b) {
-    const double* basis = bases + (b + 1) * y * p;
-    const double* t = w.t;
-    if (b >= 0) {
-      const double* a = turned.factors + b * d * d;
-      Ops::product_shared({w.t, d, p, a, d, d, true, nullptr, 1.0, w.drawn_t, d, m, d, d, false});
-      t = w.drawn_t;
-    }
-    Ops::product_shared({t, d, p, basis, p, p, false, nullptr, 1.0, w.cross, y, m, y, p, false});
-    pid_values<Ops>(dims, w, t);
-    if (b < 0) pid_end<L, S>(w, true, ends);
+  pid_channel_values<Ops>(dims, bases, w, w.t);
+  pid_end<L, S>(w, true, ends);
+  for (int i = 0; i < 4; ++i) {
+    for (int l = 0; l < L; ++l) information[i * L + l] = w.information[i * S + l];
+    for (int l = 0; l < L; ++l) sums[i * L + l] = 0.0;
+  }
+  for (std::int64_t b = 0; b < turned.n; ++b) {
+    const double* a = turned.factors + b * d * d;
+    Ops::product_shared({w.t, d, p, a, d, d, true, nullptr, 1.0, w.drawn_t, d, m, d, d, false});
+    pid_channel_values<Ops>(dims, bases + (b + 1) * dims.y * p, w, w.drawn_t);
     for (int i = 0; i < 4; ++i) {
-      double* to = (b < 0 ? information : sums) + i * L;
-      if (b < 0) {
-        for (int l = 0; l < L; ++l) to[l] = w.information[i * S + l];
-        for (int l = 0; l < L; ++l) sums[i * L + l] = 0.0;
-      } else {
-        for (int l = 0; l < L; ++l) to[l] += w.information[i * S + l];
-      }
+      for (int l = 0; l < L; ++l) sums[i * L + l] += w.information[i * S + l];
     }
   }
 }

@@ -80,8 +80,8 @@ NB26_HD void pid_covariance_one(const PidCovariances& in, const PidDraws& turned
   PidRoom room{memory, kPidWarp, 0};
   const PidWork w = pid_work(room, in.dims, false, turned.n > 0);
   const double* covs[1] = {in.covs + at * d * d};
-  double information[4], sums[4];
-  PidEnd end[1];
+  double information[4] = {}, sums[4] = {};
+  PidEnd end[1] = {PidEnd::kGood};
   pid_covariances<PidOpsOne>(covs, in.dims, turned, w, end, information, sums);
   pid_store_one(information, sums, end[0], at, turned.n, out);
 }
@@ -93,8 +93,8 @@ NB26_HD void pid_channel_one(const PidChannels& in, const double* bases, const P
   PidRoom room{memory, kPidWarp, 0};
   const PidWork w = pid_work(room, in.dims, true, turned.n > 0);
   const double* k[1] = {in.k + at * in.dims.m * p};
-  double information[4], sums[4];
-  PidEnd end[1];
+  double information[4] = {}, sums[4] = {};
+  PidEnd end[1] = {PidEnd::kGood};
   pid_channels<PidOpsOne>(k, in.dims, bases + bin * (turned.n + 1) * in.dims.y * p, turned, w, end,
                           information, sums);
   pid_store_one(information, sums, end[0], at, turned.n, out);
