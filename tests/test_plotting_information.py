@@ -66,6 +66,17 @@ def test_negative_atoms_units_and_style() -> None:
     assert all(p.get_height() == pytest.approx(0.3) for p in ax.patches)
 
 
+def test_values_stay_clear_of_the_names_of_the_atoms() -> None:
+    for least in (-0.0017, -0.05, -0.6):
+        pid = decomposition(unique=np.array([0.65, 0.37]), synergy=least, redundancy=0.0)
+        ax = plotting.plot_pid(pid)
+        ax.figure.draw_without_rendering()
+        left = ax.get_xlim()[0]
+        edges = [t.get_window_extent().transformed(ax.transData.inverted()) for t in ax.texts]
+        assert min(edge.x0 for edge in edges) > 0 > left
+        assert max(edge.x1 for edge in edges) < ax.get_xlim()[1]
+
+
 def test_a_lattice_shows_the_nodes_that_hold_something() -> None:
     lattice = {((0, 1, 2),): 0.5, ((0,), (1, 2)): 0.3, ((1,),): 0.0, ((0, 1), (0, 2)): -0.1}
     ax = plotting.plot_pid(
@@ -76,6 +87,7 @@ def test_a_lattice_shows_the_nodes_that_hold_something() -> None:
     assert [t.get_text() for t in ax.get_yticklabels()] == ["{012}", "{0}{12}", "{01}{02}"]
     assert [p.get_width() for p in ax.patches] == [0.5, 0.3, -0.1]
     assert ax.get_title(loc="left") == "Three sources about the target: 0.7 bits"
+    assert ax.get_ylabel() == "sets of sources, from 0"
     nothing = plotting.plot_pid(decomposition(lattice={((0,),): 0.0}))
     assert [t.get_text() for t in nothing.get_yticklabels()] == ["all 18 nodes"]
 
@@ -123,7 +135,21 @@ def test_bars_and_onsets_are_those_of_the_frames() -> None:
     assert not bars(panels[3])
     assert words(panels[1]) == ["onset 0.05 s\n(0.04 to 0.07)"]
     assert words(panels[3]) == ["no onset"]
-    assert words(panels[0]) == ["onset 0.1 s\n(0.09 to 0.12)", "null ± 2 SD"]
+    assert words(panels[0]) == ["onset 0.1 s\n(0.09 to 0.12)", "grey: null ± 2 SD"]
+
+
+@pytest.mark.parametrize("intervals", [False, True])
+def test_the_name_of_the_band_stands_between_verdict_and_line(intervals: bool) -> None:
+    result = over_time(intervals=intervals)
+    # a line that ends above its band, where the name of the band once stood
+    last = (result.table["atom"] == "redundancy") & (result.table["time"] > 0.2)
+    result.table.loc[last, "value"] = 0.08
+    panel = plotting.plot_atoms(result)[0]
+    panel.figure.draw_without_rendering()
+    verdict, name = (t.get_window_extent() for t in panel.texts)
+    assert name.y1 < verdict.y0
+    top = panel.transData.transform((0, max(curves(panel)[0].get_ydata())))[1]
+    assert name.y0 > top
 
 
 def test_terms_without_a_test_say_so() -> None:
@@ -131,7 +157,7 @@ def test_terms_without_a_test_say_so() -> None:
     assert words(panels[0]) == words(panels[3]) == ["no test"]
     assert not panels[0].collections
     assert not bars(panels[0])
-    assert words(panels[1]) == ["onset 0.05 s", "null ± 2 SD"]
+    assert words(panels[1]) == ["onset 0.05 s", "grey: null ± 2 SD"]
 
 
 def test_one_axes_takes_all_atoms() -> None:
@@ -252,6 +278,15 @@ def test_two_areas_at_a_glance() -> None:
     assert below.get_xlabel() == "time from image (s)"
     assert not above.get_xlabel()
     assert above.get_xlim() == below.get_xlim()
+
+
+def test_intervals_are_seen_on_bars_of_any_colour() -> None:
+    below = plotting.plot_two_areas(over_time(intervals=True))[2]
+    lines = [line for line in below.get_lines() if len(line.get_xdata()) == 2]
+    intervals = [line for line in lines if line.get_path_effects()]
+    np.testing.assert_allclose(intervals[2].get_xdata(), [0.04, 0.07])
+    assert len(intervals) == 6
+    assert below.patches[2].get_facecolor()[:3] == (0, 0, 0)
 
 
 def test_two_areas_on_given_axes_without_nulls() -> None:

@@ -144,9 +144,10 @@ def plot_atoms(
         )
         few_ticks(panel, x=4)
         time_zero(panel)
-    lines = 1 + max(verdict(one, time_unit).count("\n") for one in shown)
-    set_limits(list(panels), shown, room=0.12 + 0.17 * lines)
-    _name_of_band(panels, shown)
+    # the verdict, and in one panel the name of the band below it
+    lines = 2 + max(verdict(one, time_unit).count("\n") for one in shown)
+    set_limits(list(panels), shown, room=0.12 + 0.14 * lines)
+    _name_of_band(panels, shown, time_unit)
     if ax is None:
         _edges(panels, rows, columns, names, unit, event, time_unit)
     return panels
@@ -162,20 +163,18 @@ def _panel(
     note(ax, verdict(one, time_unit), 0.03, 0.95, va="top")
 
 
-def _name_of_band(panels: NDArray[np.object_], shown: list[Course]) -> None:
-    """Write once what the grey band is, in the first panel that has one."""
+def _name_of_band(panels: NDArray[np.object_], shown: list[Course], time_unit: str) -> None:
+    """Write once what the grey band is, in the first panel that has one, below the verdict."""
     for panel, one in zip(panels, shown, strict=True):
         if one.tested:
-            high = panel.get_ylim()[1]
-            # the last value of the band is where lines have mostly come to rest
-            edge = float(one.band[1][-1])
+            above = 1 + verdict(one, time_unit).count("\n")
             panel.annotate(
-                f"null ± {NULL_SD:g} SD",
-                (float(one.middle[-1]), min(edge, high)),
-                xytext=(0, 2),
+                f"grey: null ± {NULL_SD:g} SD",
+                (0.03, 0.95),
+                xycoords="axes fraction",
+                xytext=(0, -1.25 * SMALL * above),
                 textcoords="offset points",
-                ha="right",
-                va="bottom",
+                va="top",
                 fontsize=SMALL - 0.5,
                 color=TERM_COLORS["redundancy"],
             )

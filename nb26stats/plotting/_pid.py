@@ -82,6 +82,8 @@ def plot_pid(
     dress(panel, x=f"information ({unit})", title=title)
     few_ticks(panel, x=5, y=None)
     panel.tick_params(axis="y", length=0)
+    if lattice is not None:
+        panel.set_ylabel("sets of sources, from 0", fontsize=SMALL)
     return panel
 
 
@@ -96,20 +98,21 @@ def draw_bars(
     panel.set_ylim(len(labels) - 0.4, -0.6)
     low, high = min(0.0, *values), max(0.0, *values)
     span = high - low or 1.0
-    panel.set_xlim(low - (0.16 * span if low < 0 else 0.0), high + 0.16 * span)
+    panel.set_xlim(low - (0.04 * span if low < 0 else 0.0), high + 0.2 * span)
     panel.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)
 
 
 def _values(ax: Axes, values: Sequence[float]) -> None:
-    """Write each value beyond the end of its bar."""
+    """Write each value to the right of its bar."""
     for place, value in enumerate(values):
         ax.annotate(
             _text(value),
-            (value, place),
-            xytext=(3 if value >= 0 else -3, 0),
+            # to the left of a small negative bar stands the name of the atom
+            (max(value, 0.0), place),
+            xytext=(3, 0),
             textcoords="offset points",
             va="center",
-            ha="left" if value >= 0 else "right",
+            ha="left",
             fontsize=SMALL,
             color=GREY,
         )

@@ -162,6 +162,8 @@ def _lines(ax: Axes, courses: list[Course], style: dict[str, Any]) -> None:
 
 def _spans(ax: Axes, courses: list[Course], names: tuple[str, str], time_unit: str) -> None:
     """Draw a bar from onset to offset for each term, with the interval of the onset."""
+    from matplotlib.patheffects import Normal, Stroke
+
     left = min(float(one.time[0]) for one in courses)
     right = max(float(one.time[-1]) + one.width for one in courses)
     for place, one in enumerate(courses):
@@ -170,7 +172,15 @@ def _spans(ax: Axes, courses: list[Course], names: tuple[str, str], time_unit: s
             end = one.offset if np.isfinite(one.offset) else right
             ax.barh(place, end - one.onset, left=one.onset, height=0.5, color=color, alpha=0.85)
         if np.isfinite(one.ci_low) and np.isfinite(one.ci_high):
-            ax.plot([one.ci_low, one.ci_high], [place, place], color="black", linewidth=1.2)
+            # the bar of both areas is black too
+            halo = [Stroke(linewidth=3.2, foreground="white"), Normal()]
+            ax.plot(
+                [one.ci_low, one.ci_high],
+                [place, place],
+                color="black",
+                linewidth=1.2,
+                path_effects=halo,
+            )
         ax.annotate(
             verdict(one, time_unit, " ").removeprefix("onset "),
             (1.0, place),
