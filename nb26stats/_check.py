@@ -130,7 +130,7 @@ def as_numbers(value: object, name: str) -> NDArray[Any]:
     except ValueError as err:
         raise ValueError(f"{name} must have rows of one length, got ragged ones") from err
     if out.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold real numbers, got {out.dtype.name}")
+        raise TypeError(f"{name} must hold real numbers, got {_contents(value, out)}")
     return out
 
 
@@ -178,6 +178,9 @@ def _range(minimum: float | None, maximum: float | None) -> str:
 
 
 def _contents(value: object, array: NDArray[Any]) -> str:
+    # NumPy's name of text, such as str160, tells its bits
+    if array.dtype.kind in "US" or (array.size and all(isinstance(v, str) for v in array.flat)):
+        return "text"
     if array.dtype.kind == "O":
         return f"a {type(value).__name__} of mixed or missing values"
     return f"{array.dtype.name} values"

@@ -18,6 +18,15 @@ from nb26stats.information._tables import SUM_TOLERANCE
 COUNTS = np.array([[10, 3, 2, 0], [4, 9, 1, 1], [0, 2, 7, 6]])  # rows s, columns x
 
 
+@pytest.mark.parametrize("kind", [np.array, list, pd.Series, pd.Categorical])
+def test_symbols_for_another_method_are_told_theirs(kind: Any) -> None:
+    words, numbers = kind(["go", "stop"] * 20), [0.0, 1.5] * 20
+    with pytest.raises(TypeError, match="for symbols there is method='discrete'") as caught:
+        mutual_information(numbers, words)
+    assert "str" not in str(caught.value).split("must")[1]
+    assert mutual_information(words, words, method="discrete") == pytest.approx(1)
+
+
 def samples(counts: Any) -> tuple[Any, Any]:
     """Return columns x and s whose contingency table is ``counts``."""
     s, x = np.indices(counts.shape).reshape(2, -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ def with_value(value: float) -> dict[str, np.ndarray]:
         (X, TARGET, np.r_[TIMES[:-1], np.inf], ValueError, "times must be finite"),
         (X, TARGET, [], ValueError, "at least one bin"),
         (list(X.values()), TARGET, TIMES, TypeError, "must map the names of areas"),
+        (SimpleNamespace(counts=X), TARGET, TIMES, TypeError, "SimpleNamespace; its .counts are"),
         ({}, TARGET, TIMES, ValueError, "holds no area"),
         ({"A": X["A"]}, TARGET, TIMES, ValueError, "default pairs for two or three areas"),
         ({**X, "D": X["A"]}, TARGET, TIMES, ValueError, "with 4 give pairs"),
@@ -55,6 +57,7 @@ def with_value(value: float) -> dict[str, np.ndarray]:
         (X, np.zeros((300, 2, 2)), TIMES, ValueError, r"must have the shape \(trials, features\)"),
         (X, np.ones((300, 2)), TIMES, ValueError, "every feature of target 'target' is constant"),
         (X, np.tile(["a", "b"], 150), TIMES, TypeError, "holds labels, and GaussianPID needs"),
+        (X, np.tile(["a", "b"], 150), TIMES, TypeError, "one fewer than there are classes"),
         (X, TARGET["image"] * 1j, TIMES, TypeError, "numbers or labels, got complex128"),
         ({**X, "B": np.ones((300, 8, 2))}, TARGET, TIMES, ValueError, "unit of area 'B' is const"),
         (

@@ -62,9 +62,10 @@ def read_areas(X_by_area: object, n_bins: int) -> dict[str, NDArray[Any]]:
     The arrays are views of the caller's wherever no unit is left out.
     """
     if not isinstance(X_by_area, Mapping):
+        has_them = isinstance(getattr(X_by_area, "counts", None), Mapping)
         raise TypeError(
             "X_by_area must map the names of areas to arrays (trials, bins, units), got "
-            f"{type(X_by_area).__name__}"
+            f"{type(X_by_area).__name__}{'; its .counts are such arrays' if has_them else ''}"
         )
     if not X_by_area:
         raise ValueError("X_by_area holds no area")
@@ -162,7 +163,7 @@ def real_target(data: NDArray[Any], name: str) -> F64:
     if data.dtype.kind not in "biuf":
         raise TypeError(
             f"target {name!r} holds labels, and GaussianPID needs numbers; code the classes as 0/1 "
-            "columns, or use DiscretePID"
+            "columns, one fewer than there are classes, or use DiscretePID"
         )
     out = data.astype(np.float64)
     keep = out.min(axis=0) < out.max(axis=0)

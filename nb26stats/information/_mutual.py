@@ -88,7 +88,10 @@ def mutual_information(
     unit = math.log(as_float(base, "base", above=1.0))
     permutations = as_int(n_permutations, "n_permutations", minimum=1)
     if how != "discrete":
-        return gaussian_mutual_information(x, y, copula=how == "copula", bias=bias) / unit
+        try:
+            return gaussian_mutual_information(x, y, copula=how == "copula", bias=bias) / unit
+        except TypeError as err:
+            raise TypeError(f"{err}; for symbols there is method='discrete'") from err
     return _discrete(x, y, bias, permutations, as_seed(random_state)) / unit
 
 
