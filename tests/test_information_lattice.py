@@ -135,6 +135,9 @@ def test_result_of_a_lattice() -> None:
     assert plain["redundancy"] is None
     assert plain["lattice"]["{0}{1}{2}"] == pytest.approx(0.137925381, abs=1e-8)
     assert "{0}{12}" in result.summary()
+    assert "{0}{12}: what source 1 shares with the pair of 2 and 3" in result.summary()
+    two = DiscretePID("mmi").fit_pmf(np.full((2, 2, 2), 0.125)).result()
+    assert "shares" not in two.summary()
     assert isinstance(frame, pd.Series)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -157,6 +158,20 @@ def test_result_prints_pickles_and_goes_to_r() -> None:
     changed.loc[0, "value"] = 9
     assert result.table.loc[0, "value"] != 9
     assert pickle.loads(pickle.dumps(pid)).latencies_.equals(pid.latencies_)
+
+
+def test_summary_says_how_many_resamples_an_interval_leaves_out() -> None:
+    result = estimator("bootstrap", n_bootstrap=4).fit(*step_data()).result()
+    late = result.latencies.head(3).copy()
+    late[["onset", "ci_low", "ci_high"]] = [[0.0, 0.0, 20.0]] * 2 + [[0.0, np.nan, np.nan]]
+    late["no_onset_fraction"] = [0.6, 0.0, 1.0]
+    text = dataclasses.replace(result, latencies=late).summary()
+    assert text.splitlines()[-2:] == [
+        "* intervals are those of the resamples that have an onset; without one:",
+        f"  {late['pair'][0]} about {late['target'][0]}, mi_1: 60 %",
+    ]
+    late["no_onset_fraction"] = [0.0, 0.0, np.nan]
+    assert "*" not in dataclasses.replace(result, latencies=late).summary()
 
 
 def test_nats_are_bits_times_ln_2() -> None:

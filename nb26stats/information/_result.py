@@ -120,7 +120,7 @@ class PIDResult(Result):
         DataFrame
             Columns ``atom`` (``mi_1``, ``mi_2``, ``mi_12``, ``redundancy``, ``unique_1``,
             ``unique_2``, ``synergy``; for three sources ``mi_1`` to ``mi_123`` and nodes such as
-            ``{0}{12}``) and ``value``.
+            ``{0}{12}``, whose sets count the sources from 0) and ``value``.
         """
         import pandas as pd
 
@@ -147,6 +147,8 @@ class PIDResult(Result):
         below = [a for a, v in values.items() if v < -max(10 * self.gap, ROUNDING)]
         if below:
             lines.append(f"* below zero (nothing is clipped): {', '.join(below)}")
+        if self.lattice is not None:
+            lines.append("* {0}{12}: what source 1 shares with the pair of 2 and 3 (sets from 0)")
         if not self.converged:
             lines.append(f"* not converged: the union may be {self.gap:.3g} {name} too large")
         return "\n".join(lines)

@@ -95,14 +95,21 @@ class TimeResolvedPIDResult(Result):
         }
         lines = ["Information over time".center(WIDTH).rstrip(), "=" * WIDTH]
         lines += [f"{k:<30}{v!s:>48}" for k, v in facts.items() if v is not None]
+        seldom: list[str] = []
         for (pair, target), rows in self.latencies.groupby(["pair", "target"], sort=False):
             lines += [
                 "-" * WIDTH,
                 f"{pair} about {target}",
                 f"{'':<14}{'onset':>26}{'offset':>12}{'peak':>12}{'at':>12}",
             ]
-            lines += [_line(row) for row in rows.to_dict("records")]
-        return "\n".join([*lines, "=" * WIDTH])
+            records = rows.to_dict("records")
+            lines += [_line(row) for row in records]
+            seldom += [_seldom(row) for row in records if _without(row)]
+        lines.append("=" * WIDTH)
+        if seldom:
+            lines.append("* intervals are those of the resamples that have an onset; without one:")
+            lines += [f"  {text}" for text in seldom]
+        return "\n".join(lines)
 
     def plot(self, ax: Axes | None = None, **style: Any) -> Any:
         """Draw the atoms over time with their null, significant bins and onsets.
@@ -133,6 +140,16 @@ def _line(row: dict[Any, Any]) -> str:
         f"{row['atom']:<14}{onset:>26}{_number(row['offset']):>12}{row['peak']:>12.4f}"
         f"{_number(row['peak_time']):>12}"
     )
+
+
+def _without(row: dict[Any, Any]) -> bool:
+    """Whether resamples without an onset are left out of an interval that is shown."""
+    return bool(np.isfinite(row["ci_low"]) and row["no_onset_fraction"] > 0)
+
+
+def _seldom(row: dict[Any, Any]) -> str:
+    name = f"{row['pair']} about {row['target']}, {row['atom']}"
+    return f"{name}: {100 * row['no_onset_fraction']:.3g} %"
 
 
 def _number(value: float) -> str:
