@@ -82,7 +82,9 @@ def test_cue_and_choice_are_found_where_and_when_they_are(page: report.Report) -
     assert numbers[before | after].abs().max().max() < 0.08
     text = section_text(page, "information")
     assert text.startswith("What VISp and MOs tell about the cue and choice")
-    assert "from 0 s on. Significant parts: only VISp from 0 s, only MOs from 0.3 s." in text
+    assert (
+        "from 0 s on. Significant parts: unique to VISp from 0 s, unique to MOs from 0.3 s." in text
+    )
     assert "of 228 trials" in text
     assert "5 units in VISp and 4 in MOs, in bins of 100 ms" in text
     assert "499 permutations" in text

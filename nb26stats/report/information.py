@@ -137,10 +137,10 @@ def _finding(fit: InformationFit, table: pd.DataFrame) -> str:
             f"from permuted trials (at most {peak:.2g} bits)."
         )
     names = {
-        "redundancy": "both alike",
-        "unique_1": f"only {first}",
-        "unique_2": f"only {second}",
-        "synergy": "only the two together",
+        "redundancy": "redundancy (both alike)",
+        "unique_1": f"unique to {first}",
+        "unique_2": f"unique to {second}",
+        "synergy": "synergy (only the two together)",
     }
     found = [
         f"{words} from {begins[atom]:.3g} s"
@@ -215,7 +215,15 @@ def _latencies(table: pd.DataFrame, fit: InformationFit) -> pd.DataFrame:
     import pandas as pd
 
     first, second = (cut(a, 40) for a in fit.areas)
-    words = [first, second, "both", "redundancy", f"only {first}", f"only {second}", "synergy"]
+    words = [
+        first,
+        second,
+        "both",
+        "redundancy",
+        f"unique to {first}",
+        f"unique to {second}",
+        "synergy",
+    ]
     return pd.DataFrame(
         {
             "part": words,
