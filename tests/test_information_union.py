@@ -154,6 +154,7 @@ ONE, TWO = np.array([[0.5]]), np.diag([0.5, 0.9])
         ([ONE, [[1.2]]], ValueError, "eigenvalue 1.2 above 1"),
         ([TWO, [[0.5, 0.2], [0.1, 0.5]]], ValueError, r"covs\[1\] is not symmetric"),
         ([TWO, np.ones((2, 3))], ValueError, "must be square"),
+        ([np.ones((9, 2)), np.ones((9, 3))], ValueError, "data go in as sources= and target="),
         ([ONE, [[np.nan]]], ValueError, "NaN"),
         ([ONE, [["a"]]], TypeError, "real numbers"),
         (3, TypeError, "list of matrices"),

@@ -199,7 +199,10 @@ def _read_posteriors(covs: Sequence[ArrayLike]) -> F64:
         name = f"covs[{i}]"
         matrix = np.atleast_2d(as_numbers(cov, name).astype(np.float64))
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-            raise ValueError(f"{name} must be square, got shape {matrix.shape}")
+            raise ValueError(
+                f"{name} must be square, got shape {matrix.shape}; data go in as sources= and "
+                "target="
+            )
         if out and matrix.shape != out[0].shape:
             raise ValueError(
                 f"{name} has shape {matrix.shape} and covs[0] {out[0].shape}; all must be "
