@@ -110,13 +110,20 @@ def as_text(value: object, name: str) -> str:
 
 
 def unmasked(value: Any) -> Any:
-    """Return a masked array as a plain one with NaN for what it hides; anything else as it is."""
+    """Return a masked array as a plain one with NaN, or None where the kind has none, for gaps.
+
+    Anything else stays as it is.
+    """
     import numpy as np
 
     if not isinstance(value, np.ma.MaskedArray):
         return value
-    if value.dtype.kind not in "biuf" or not np.ma.is_masked(value):
+    if not np.ma.is_masked(value):
         return value.data
+    if value.dtype.kind not in "biuf":
+        plain = value.data.astype(object)
+        plain[np.ma.getmaskarray(value)] = None
+        return plain
     wide = np.float32 if value.dtype == np.float32 else np.float64
     return np.ma.filled(value.astype(wide), np.nan)
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER, as_list, as_numbers, as_text, as_vector
+from nb26stats._check import R_NA_INTEGER, as_list, as_numbers, as_text, as_vector, unmasked
 from nb26stats._warnings import warn
+
+from ._samples import UNITS, beyond_squares
 
 F64 = NDArray[np.float64]
 FEW_CLASSES = 2
@@ -109,6 +111,9 @@ def _varying(data: NDArray[Any], name: str) -> NDArray[Any]:
             high = np.maximum(high, rows.max(axis=0))
     _refuse_na(data, f"area {name!r}", float(low.min()))
     keep = low < high
+    extreme = beyond_squares(low, high) & keep
+    if extreme.any():
+        raise ValueError(f"area {name!r}, unit {int(extreme.argmax())}: {UNITS}")
     if keep.all():
         return data
     if not keep.any():
@@ -135,11 +140,12 @@ def read_targets(target: object, n_trials: int) -> dict[str, NDArray[Any]]:
     for name, values in given.items():
         name = as_text(name, "the name of a target")
         what = "target" if not isinstance(target, Mapping) else f"target {name!r}"
-        data = np.asarray(values)
+        try:
+            data = np.asarray(unmasked(values))
+        except ValueError as err:
+            raise ValueError(f"{what} must have rows of one length, got ragged ones") from err
         if data.dtype.kind not in "biufOUS":
             raise TypeError(f"{what} must hold numbers or labels, got {data.dtype.name}")
-        if data.dtype.kind in "iuf":
-            data = as_numbers(values, what)
         if data.ndim == 1:
             data = data[:, None]
         if data.ndim != 2 or data.shape[1] == 0:
@@ -165,8 +171,12 @@ def real_target(data: NDArray[Any], name: str) -> F64:
             f"target {name!r} holds labels, and GaussianPID needs numbers; code the classes as 0/1 "
             "columns, one fewer than there are classes, or use DiscretePID"
         )
-    out = data.astype(np.float64)
-    keep = out.min(axis=0) < out.max(axis=0)
+    out = data.astype(np.float64, order="C")
+    low, high = out.min(axis=0), out.max(axis=0)
+    keep = low < high
+    extreme = beyond_squares(low, high) & keep
+    if extreme.any():
+        raise ValueError(f"target {name!r}, feature {int(extreme.argmax())}: {UNITS}")
     if not keep.any():
         raise ValueError(f"every feature of target {name!r} is constant")
     if not keep.all():

@@ -215,7 +215,7 @@ class DiscretePID(PIDFields, BaseEstimator):
         shape = tuple(coded.n_symbols for coded in parts)
         check_alphabet(shape)
         warn_if_sparse(n, shape)
-        self.seed_ = as_seed(self.random_state)
+        seed = as_seed(self.random_state)
         found = evaluate(settings.measure, count_table(parts)[None] / n, settings.solver)
         values = found.values[0]
         if settings.bias is not None:
@@ -227,8 +227,9 @@ class DiscretePID(PIDFields, BaseEstimator):
                 (math.prod(shape[:-1]), shape[-1]),
                 bias=settings.bias,
                 n_permutations=settings.n_permutations,
-                seed=self.seed_,
+                seed=seed,
             )
+        self.seed_ = seed
         self._store(settings, found, values, n)
         return self
 
@@ -260,8 +261,9 @@ class DiscretePID(PIDFields, BaseEstimator):
             _three(settings.measure)
         check_alphabet(table.shape)
         _no_bias(settings.bias)
-        self.seed_ = as_seed(self.random_state)
+        seed = as_seed(self.random_state)
         found = evaluate(settings.measure, table[None], settings.solver)
+        self.seed_ = seed
         self._store(settings, found, found.values[0], None)
         return self
 

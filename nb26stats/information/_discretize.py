@@ -7,6 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from nb26stats._check import as_choice, as_int, as_numbers
 
+MOST_BINS = 10**6
+"""Quantiles of one column at a time fit in memory."""
+
 
 def discretize(x: ArrayLike, n_bins: int, method: str = "quantile") -> NDArray[np.int64]:
     """Return the bin of every value, column by column.
@@ -31,7 +34,7 @@ def discretize(x: ArrayLike, n_bins: int, method: str = "quantile") -> NDArray[n
     Raises
     ------
     ValueError
-        For values that are not finite, no rows, or fewer than two bins.
+        For values that are not finite, no rows, fewer than two bins or more than a million.
     TypeError
         For anything but real numbers.
 
@@ -43,7 +46,7 @@ def discretize(x: ArrayLike, n_bins: int, method: str = "quantile") -> NDArray[n
     >>> discretize([0.1, 2.5, 0.4, 9.0], 2, method="uniform").tolist()
     [0, 0, 0, 1]
     """
-    bins = as_int(n_bins, "n_bins", minimum=2, maximum=2**31)
+    bins = as_int(n_bins, "n_bins", minimum=2, maximum=MOST_BINS)
     how = as_choice(method, "method", ("quantile", "uniform"))
     values = as_numbers(x, "x").astype(np.float64)
     if values.ndim not in (1, 2) or values.size == 0:

@@ -50,6 +50,10 @@ class PIDFields:
         self.n_iter_ = int(n_iter)
         self.n_samples_ = n_samples
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # the key of a batch alone is no fit
+        return "mi_" in self.__dict__
+
     @property
     def atoms_(self: Any) -> pd.Series[float]:
         """Series of redundancy, unique_1, unique_2 and synergy."""

@@ -9,6 +9,7 @@ from nb26stats._check import as_int, as_list, as_numbers
 from nb26stats._warnings import warn
 
 from ._gaussian_bias import plug_in_bias
+from ._samples import LARGEST, SMALLEST, UNITS
 
 F64 = NDArray[np.float64]
 
@@ -56,6 +57,13 @@ def _make_symmetric(covs: F64, name: str, first: int) -> None:
     if not np.isfinite(covs).all():
         p, i, j = (int(v) for v in np.argwhere(~np.isfinite(covs))[0])
         raise ValueError(f"{which(name, first + p)} holds {covs[p, i, j]} at row {i}, column {j}")
+    variances = np.einsum("pii->pi", covs)
+    extreme = (np.abs(variances) > LARGEST**2) | ((variances > 0) & (variances < SMALLEST**2))
+    if extreme.any():
+        p, i = (int(v) for v in np.argwhere(extreme)[0])
+        raise ValueError(
+            f"{which(name, first + p)} holds the variance {variances[p, i]:g} at row {i}: {UNITS}"
+        )
     if np.array_equal(covs, flipped):
         return
     scale = np.sqrt(np.abs(np.einsum("pii->pi", covs)))

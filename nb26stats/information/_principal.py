@@ -40,7 +40,7 @@ def area_scores(data: NDArray[Any], n_axes: int | None) -> F64:
     axes = None if n_axes is None else _pooled_axes(data, n_axes)
     out = np.empty((n_bins, d if axes is None else axes.shape[1], n))
     for b in range(n_bins):
-        rows = data[:, b].astype(np.float64)
+        rows = data[:, b].astype(np.float64, order="C")  # sums in one order for any layout
         rows -= rows.mean(axis=0)
         out[b] = rows.T if axes is None else axes.T @ rows.T
     return out
@@ -48,11 +48,12 @@ def area_scores(data: NDArray[Any], n_axes: int | None) -> F64:
 
 def _pooled_axes(data: NDArray[Any], n_axes: int) -> F64:
     n, n_bins, d = data.shape
-    mean = np.mean([data[:, b].mean(axis=0, dtype=np.float64) for b in range(n_bins)], axis=0)
+    bins = (np.ascontiguousarray(data[:, b]) for b in range(n_bins))
+    mean = np.mean([rows.mean(axis=0, dtype=np.float64) for rows in bins], axis=0)
     scatter = np.zeros((d, d))
     step = max(1, SLAB // d)
     for b in range(n_bins):
         for a in range(0, n, step):
-            rows = data[a : a + step, b] - mean
+            rows = np.ascontiguousarray(data[a : a + step, b]) - mean
             scatter += rows.T @ rows
     return principal_axes(scatter / (n * n_bins), n_axes)

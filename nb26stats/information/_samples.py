@@ -14,6 +14,12 @@ from nb26stats._warnings import warn
 
 F64 = NDArray[np.float64]
 
+LARGEST, SMALLEST = 1e150, 1e-150
+UNITS = (
+    f"numbers above {LARGEST:g}, or within {SMALLEST:g} of each other, have variances that float64 "
+    "cannot hold; give them in other units"
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -112,14 +118,18 @@ def varying(samples: Samples) -> Samples:
     Raises
     ------
     ValueError
-        No column varies.
+        No column varies, or numbers are too large or too close together to be squared.
     """
     x = samples.values
-    spread = np.ptp(x, axis=0)
-    # the mean of equal numbers need not equal them, so the bound is a few roundings wide
-    constant = spread <= 4 * np.finfo(np.float64).eps * np.abs(x).max(axis=0)
+    low, high = x.min(axis=0), x.max(axis=0)
+    # halves, because the difference of two large numbers may overflow; and the mean of equal
+    # numbers need not equal them, so the bound is a few roundings wide
+    constant = high / 2 - low / 2 <= 2 * np.finfo(np.float64).eps * np.abs(x).max(axis=0)
     if constant.all():
         raise ValueError(f"{samples.name}: no column varies, so it can give no information")
+    extreme = beyond_squares(low, high) & ~constant
+    if extreme.any():
+        raise ValueError(f"{samples.name}, column {samples.column(int(extreme.argmax()))}: {UNITS}")
     if not constant.any():
         return samples
     gone = np.flatnonzero(constant)
@@ -129,6 +139,12 @@ def varying(samples: Samples) -> Samples:
     columns = samples.columns
     names = None if columns is None else [columns[int(j)] for j in kept]
     return Samples(np.ascontiguousarray(x[:, kept]), samples.name, names)
+
+
+def beyond_squares(low: F64, high: F64) -> NDArray[np.bool_]:
+    """Return where numbers from ``low`` to ``high`` have squares that float64 cannot hold."""
+    size = np.maximum(np.abs(low), np.abs(high))
+    return (size > LARGEST) | (high / 2 - low / 2 < SMALLEST / 2)
 
 
 def _frame_values(frame: Any, name: str) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER, unmasked
+from nb26stats._check import R_NA_INTEGER, as_numbers, unmasked
 from nb26stats._numba.counting import count_pairs, presence
 from nb26stats._warnings import warn
 
@@ -173,7 +173,7 @@ def _whole(values: NDArray[Any], name: str, where: str) -> Codes:
             f"{name} holds {values[i]:g} at trial {i}{where}: numbers with fractions must be "
             "binned first, for example with discretize(x, n_bins)"
         )
-    if np.abs(values).max() < 2**53:
+    if float(np.abs(values).max()) < 2**53:  # half precision has no such number
         return compress(values.astype(np.int64))
     found, inverse = np.unique(values, return_inverse=True)
     return Codes(inverse.astype(np.int64).ravel(), len(found))
@@ -246,10 +246,7 @@ def as_pmf(pmf: object, name: str, ndim: Sequence[int], *, batch: bool = False) 
     TypeError
         For anything but real numbers.
     """
-    values = np.asarray(unmasked(pmf))
-    if values.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must hold real numbers, got {values.dtype.name}")
-    out: F64 = np.ascontiguousarray(values, dtype=np.float64)
+    out: F64 = np.ascontiguousarray(as_numbers(pmf, name), dtype=np.float64)
     if out.ndim not in ndim or 0 in out.shape[batch:]:
         axes = " or ".join(str(n) for n in ndim)
         raise ValueError(

@@ -108,7 +108,8 @@ class GeneralPlan(Travels):
                     for b in range(self.n_bins):
                         x, y = self._source(pair.first, b), self._source(pair.second, b)
                         x, y, moved = self._null_data(x, y, m, order, discrete=classes is not None)
-                        out[j, i, b] = _fit(model, x, y, moved)
+                        with _saying_where(pair, target, b):
+                            out[j, i, b] = _fit(model, x, y, moved)
         return out
 
     def resampled(self, i: int, bootstrap: str) -> F64:
@@ -121,11 +122,12 @@ class GeneralPlan(Travels):
         out = np.empty((len(self.targets), len(self.pairs), self.n_bins, N_VALUES))
         model = clone(self.estimator)
         with one_blas_thread():
-            for t, m in enumerate(self.targets.values()):
+            for t, (name, m) in enumerate(self.targets.items()):
                 for j, pair in enumerate(self.pairs):
                     for b in range(self.n_bins):
                         x, y = self._source(pair.first, b), self._source(pair.second, b)
-                        out[t, j, b] = _fit(model, x, y, m)
+                        with _saying_where(pair, name, b):
+                            out[t, j, b] = _fit(model, x, y, m)
         return out
 
     def _source(self, names: tuple[str, ...], b: int) -> NDArray[Any]:
@@ -160,6 +162,16 @@ def _fit(model: Any, x: NDArray[Any], y: NDArray[Any], m: NDArray[Any]) -> F64:
         model.fit([x, y], target)
     result = model.result()
     return np.array([*result.mi, result.redundancy, *result.unique, result.synergy])
+
+
+@contextmanager
+def _saying_where(pair: Pair, target: str, b: int) -> Iterator[None]:
+    """Tell which of many fits it was that the estimator refused."""
+    try:
+        yield
+    except (ValueError, TypeError) as err:
+        kind = TypeError if isinstance(err, TypeError) else ValueError
+        raise kind(f"pair {pair.label} with target {target!r} in bin {b}: {err}") from err
 
 
 @contextmanager
