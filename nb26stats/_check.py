@@ -110,7 +110,7 @@ def as_text(value: object, name: str) -> str:
 
 
 def unmasked(value: Any) -> Any:
-    """Return a masked array as a plain one with NaN, or None where the kind has none, for gaps.
+    """Return a masked array as a plain one: NaN for what it hides, None among text and objects.
 
     Anything else stays as it is.
     """
@@ -120,7 +120,9 @@ def unmasked(value: Any) -> Any:
         return value
     if not np.ma.is_masked(value):
         return value.data
-    if value.dtype.kind not in "biuf":
+    if value.dtype.kind not in "biufOSU":
+        return value.data
+    if value.dtype.kind in "OSU":
         plain = value.data.astype(object)
         plain[np.ma.getmaskarray(value)] = None
         return plain

@@ -110,6 +110,10 @@ def test_what_is_masked_becomes_nan() -> None:
     for other in (None, [1], np.ones(2)):
         assert c.unmasked(other) is other
     assert c.unmasked(np.ma.array([1j], mask=[True])).dtype == np.complex128
+    for kind in ("U3", "S3", object):
+        hidden = np.ma.array(["a", "b"], mask=[False, True], dtype=kind)
+        assert c.unmasked(hidden).tolist() == [hidden.data.tolist()[0], None]
+        assert c.unmasked(hidden[:1]).tolist() == hidden.data.tolist()[:1]
 
 
 def test_vectors() -> None:
