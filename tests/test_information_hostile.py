@@ -166,3 +166,17 @@ def test_a_batch_or_a_failed_fit_is_no_fit() -> None:
     for pid in (gaussian, discrete):
         with pytest.raises(NotFittedError, match="is not fitted yet"):
             pid.result()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_over_time_a_unit_that_varies_by_rounding_alone_is_constant(dtype: Any) -> None:
+    level = dtype(0.1)
+    jitter = np.where(RNG.random((200, 3, 1)) < 0.5, level, np.nextafter(level, dtype(1)))
+    wide = np.concatenate([AREA.astype(dtype), jitter.astype(dtype)], axis=2)
+    with pytest.warns(UserWarning, match="1 of 4 units are constant and left out"):
+        noisy = _over_time(wide, M, area_pca=None)
+    plain = _over_time(AREA.astype(dtype), M, area_pca=None)
+    np.testing.assert_array_equal(noisy.values_, plain.values_)
+    # counts that differ by one are no rounding, however large
+    counts = np.concatenate([wide[:, :, :3], np.round(10 * AREA[:, :, :1]) + 2**20], axis=2)
+    _over_time(counts.astype(np.int64), M, area_pca=None)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nb26stats._check import R_NA_INTEGER, as_list, as_numbers, as_text, as_vector, unmasked
 from nb26stats._warnings import warn
 
-from ._samples import UNITS, beyond_squares
+from ._samples import UNITS, beyond_squares, never_varies
 
 F64 = NDArray[np.float64]
 FEW_CLASSES = 2
@@ -110,7 +110,7 @@ def _varying(data: NDArray[Any], name: str) -> NDArray[Any]:
             low = np.minimum(low, rows.min(axis=0))
             high = np.maximum(high, rows.max(axis=0))
     _refuse_na(data, f"area {name!r}", float(low.min()))
-    keep = low < high
+    keep = ~never_varies(low, high, data.dtype)
     extreme = beyond_squares(low, high) & keep
     if extreme.any():
         raise ValueError(f"area {name!r}, unit {int(extreme.argmax())}: {UNITS}")
@@ -173,7 +173,7 @@ def real_target(data: NDArray[Any], name: str) -> F64:
         )
     out = data.astype(np.float64, order="C")
     low, high = out.min(axis=0), out.max(axis=0)
-    keep = low < high
+    keep = ~never_varies(low, high, data.dtype)
     extreme = beyond_squares(low, high) & keep
     if extreme.any():
         raise ValueError(f"target {name!r}, feature {int(extreme.argmax())}: {UNITS}")

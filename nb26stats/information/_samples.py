@@ -122,9 +122,7 @@ def varying(samples: Samples) -> Samples:
     """
     x = samples.values
     low, high = x.min(axis=0), x.max(axis=0)
-    # halves, because the difference of two large numbers may overflow; and the mean of equal
-    # numbers need not equal them, so the bound is a few roundings wide
-    constant = high / 2 - low / 2 <= 2 * np.finfo(np.float64).eps * np.abs(x).max(axis=0)
+    constant = never_varies(low, high, np.float64)
     if constant.all():
         raise ValueError(f"{samples.name}: no column varies, so it can give no information")
     extreme = beyond_squares(low, high) & ~constant
@@ -139,6 +137,14 @@ def varying(samples: Samples) -> Samples:
     columns = samples.columns
     names = None if columns is None else [columns[int(j)] for j in kept]
     return Samples(np.ascontiguousarray(x[:, kept]), samples.name, names)
+
+
+def never_varies(low: F64, high: F64, dtype: Any) -> NDArray[np.bool_]:
+    """Return where numbers from ``low`` to ``high``, of this kind, are equal but for rounding."""
+    eps = float(np.finfo(dtype).eps) if np.dtype(dtype).kind == "f" else 0.0
+    # halves, because the difference of two large numbers may overflow; and the mean of equal
+    # numbers need not equal them, so the bound is a few roundings wide
+    return high / 2 - low / 2 <= 2 * eps * np.maximum(np.abs(low), np.abs(high))
 
 
 def beyond_squares(low: F64, high: F64) -> NDArray[np.bool_]:
