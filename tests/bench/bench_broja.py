@@ -22,6 +22,8 @@ from nb26stats.information._broja import Broja, broja
 SIZES = {2: 400, 3: 200, 4: 100, 6: 40, 8: 20, 10: 8}
 TARGETS = {2: "5 µs", 4: "60 µs, 100x ECOS", 6: "150 µs", 8: "600 µs, 500x ECOS", 10: "2 ms"}
 ECOS_TABLES = {2: 20, 3: 10, 4: 5, 6: 2, 8: 1}
+IDEAL = 20e9
+"""Operations per second of dense arithmetic on one core, what the rate is held against."""
 DIT_TABLES = {2: 2, 4: 1}
 
 
@@ -63,14 +65,20 @@ def _size(n: int, pmfs: np.ndarray) -> list[Row]:
             "ours": [t / len(pmfs) for t in times["ours"]],
             peer: [t / count for t in times[peer]],
         }
-        rate = per_second(steps * step, min(each["ours"]), "flop")
+        rate = _rate(steps * step, min(each["ours"]))
         row = compare(f"{n}³, per table", each, "ours", peer, target=TARGETS.get(n, ""), rate=rate)
         rows.append(row)
     if not rows:
         seconds = min(alternate({"ours": lambda: _ours(pmfs)}, 3)["ours"]) / len(pmfs)
-        rate = per_second(steps * step, seconds, "flop")
+        rate = _rate(steps * step, seconds)
         rows.append(alone(f"{n}³, per table", seconds, target=TARGETS.get(n, ""), rate=rate))
     return rows
+
+
+def _rate(operations: float, seconds: float) -> str:
+    ideal = operations / IDEAL
+    rate = per_second(operations, seconds, "flop")
+    return f"{rate}, {seconds / ideal:.1f} x the time at {IDEAL / 1e9:g}"
 
 
 def _module(name: str) -> Any:
