@@ -46,6 +46,7 @@ PACKAGES = [
     "nb26stats.data",
     "nb26stats.datasets",
     "nb26stats.information",
+    "nb26stats.learning",
     "nb26stats.nwb",
     "nb26stats.plotting",
     "nb26stats.r",

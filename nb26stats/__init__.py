@@ -11,7 +11,7 @@ from ._lazy import attributes
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import datasets, information, nwb, plotting, r, report, streaming
+    from . import datasets, information, learning, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
     from .information import (
         DiscretePID,
@@ -31,6 +31,7 @@ _HOMES = {
     "datasets": "",
     "discretize": "information",
     "information": "",
+    "learning": "",
     "mutual_information": "information",
     "nwb": "",
     "oja_asymptotic_covariance": "streaming",
@@ -50,6 +51,7 @@ __all__ = [
     "datasets",
     "discretize",
     "information",
+    "learning",
     "mutual_information",
     "nwb",
     "oja_asymptotic_covariance",
