@@ -9,6 +9,22 @@ from ._jit import kernel
 
 
 @kernel
+def _scale_last(q: NDArray[np.float64], marginal: NDArray[np.float64]) -> float:
+    """Scale ``q`` to its marginal of the first two axes; returns how far it was from it in sum."""
+    off = 0.0
+    for i in range(q.shape[0]):
+        for j in range(q.shape[1]):
+            total = 0.0
+            for k in range(q.shape[2]):
+                total += q[i, j, k]
+            off += abs(total - marginal[i, j])
+            if total > 0.0:
+                for k in range(q.shape[2]):
+                    q[i, j, k] *= marginal[i, j] / total
+    return off
+
+
+@kernel
 def fit_pairs(p: NDArray[np.float64], q: NDArray[np.float64], tol: float, max_sweeps: int) -> int:
     """Scale ``q`` in turn to each pair's marginal of ``p`` (Deming & Stephan 1940).
 
@@ -25,34 +41,9 @@ def fit_pairs(p: NDArray[np.float64], q: NDArray[np.float64], tol: float, max_sw
                 ac[a, c] += p[a, b, c]
                 bc[b, c] += p[a, b, c]
     for sweep in range(max_sweeps):
-        off = 0.0
-        for a in range(na):
-            for b in range(nb):
-                total = 0.0
-                for c in range(nc):
-                    total += q[a, b, c]
-                off += abs(total - ab[a, b])
-                if total > 0.0:
-                    for c in range(nc):
-                        q[a, b, c] *= ab[a, b] / total
-        for a in range(na):
-            for c in range(nc):
-                total = 0.0
-                for b in range(nb):
-                    total += q[a, b, c]
-                off += abs(total - ac[a, c])
-                if total > 0.0:
-                    for b in range(nb):
-                        q[a, b, c] *= ac[a, c] / total
-        for b in range(nb):
-            for c in range(nc):
-                total = 0.0
-                for a in range(na):
-                    total += q[a, b, c]
-                off += abs(total - bc[b, c])
-                if total > 0.0:
-                    for a in range(na):
-                        q[a, b, c] *= bc[b, c] / total
+        off = _scale_last(q, ab)
+        off += _scale_last(q.transpose(0, 2, 1), ac)
+        off += _scale_last(q.transpose(1, 2, 0), bc)
         if off < tol:
             return sweep + 1
     return max_sweeps
