@@ -9,22 +9,6 @@ from ._jit import kernel
 
 
 @kernel
-def _scale_last(q: NDArray[np.float64], marginal: NDArray[np.float64]) -> float:
-    """Scale ``q`` to its marginal of the first two axes; returns how far it was from it in sum."""
-    off = 0.0
-    for i in range(q.shape[0]):
-        for j in range(q.shape[1]):
-            total = 0.0
-            for k in range(q.shape[2]):
-                total += q[i, j, k]
-            off += abs(total - marginal[i, j])
-            if total > 0.0:
-                for k in range(q.shape[2]):
-                    q[i, j, k] *= marginal[i, j] / total
-    return off
-
-
-@kernel
 def fit_pairs(p: NDArray[np.float64], q: NDArray[np.float64], tol: float, max_sweeps: int) -> int:
     """Scale ``q`` in turn to each pair's marginal of ``p`` (Deming & Stephan 1940).
 
@@ -40,10 +24,22 @@ def fit_pairs(p: NDArray[np.float64], q: NDArray[np.float64], tol: float, max_sw
                 ab[a, b] += p[a, b, c]
                 ac[a, c] += p[a, b, c]
                 bc[b, c] += p[a, b, c]
+    # each pair's two axes first; transposed throughout, for views of one type
+    views = (q.transpose(0, 1, 2), q.transpose(0, 2, 1), q.transpose(1, 2, 0))
+    marginals = (ab, ac, bc)
     for sweep in range(max_sweeps):
-        off = _scale_last(q, ab)
-        off += _scale_last(q.transpose(0, 2, 1), ac)
-        off += _scale_last(q.transpose(1, 2, 0), bc)
+        off = 0.0
+        for pair in range(3):
+            view, marginal = views[pair], marginals[pair]
+            for i in range(view.shape[0]):
+                for j in range(view.shape[1]):
+                    total = 0.0
+                    for k in range(view.shape[2]):
+                        total += view[i, j, k]
+                    off += abs(total - marginal[i, j])
+                    if total > 0.0:
+                        for k in range(view.shape[2]):
+                            view[i, j, k] *= marginal[i, j] / total
         if off < tol:
             return sweep + 1
     return max_sweeps
