@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import numpy as np
@@ -209,6 +210,22 @@ def test_a_batch_is_short_enough_to_be_interrupted() -> None:
     assert _batch(2, 2, 2) > 1000
     assert _batch(8, 8, 8) > 5
     assert _batch(40, 40, 40) == 1
+
+
+def test_a_large_table_hears_an_interrupt() -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    table = np.random.default_rng(0).dirichlet(np.ones(20 * 20 * 40)).reshape(1, 20, 20, 40)
+    before = signal.signal(signal.SIGPROF, stop)
+    try:
+        # of CPU time, a fraction of what the table takes
+        signal.setitimer(signal.ITIMER_PROF, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            broja(table, tol=1e-9, max_iter=100, n_threads=2)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @pytest.mark.parametrize(

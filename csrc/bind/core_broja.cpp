@@ -10,6 +10,15 @@
 namespace nb26::bind {
 namespace {
 
+// Tables of so many cells, times symbols of the target, are asked for Ctrl-C at every iteration;
+// smaller ones end before anybody would notice.
+constexpr py::ssize_t kLarge = 4096;
+
+bool interrupted() {
+  const py::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() != 0;
+}
+
 py::tuple decompose(const py::array& pmfs, double tol, int max_iter, int n_threads) {
   const auto given = read<double>(pmfs, "pmfs", {kAny, kAny, kAny, kAny});
   const auto [m, nx, ny, ns] = given.shape;
@@ -39,8 +48,9 @@ py::tuple decompose(const py::array& pmfs, double tol, int max_iter, int n_threa
   {
     py::gil_scoped_release release;
     broja(given.data, m, static_cast<int>(nx), static_cast<int>(ny), static_cast<int>(ns), tol,
-          max_iter, n_threads, out);
+          max_iter, n_threads, out, nx * ny * ns >= kLarge ? interrupted : nullptr);
   }
+  if (PyErr_Occurred()) throw py::error_already_set();
   return py::make_tuple(information, gap, converged, n_iter, q);
 }
 

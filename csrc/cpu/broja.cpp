@@ -96,15 +96,18 @@ const BrojaPieces& broja_pieces(int stride) {
 }
 
 void broja(const double* pmfs, std::int64_t m, int nx, int ny, int ns, double tol, int max_iter,
-           int n_threads, const BrojaOut& out) {
+           int n_threads, const BrojaOut& out, bool (*stop)()) {
   const int threads = threads_for(n_threads, m);
   const std::int64_t cells = std::int64_t{nx} * ny * ns;
   std::vector<BrojaSolver> own(static_cast<std::size_t>(threads), BrojaSolver(nx, ny, ns));
   std::atomic<std::int64_t> next{0};
+  std::atomic<bool> stopped{false};
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
   for (int thread = 0; thread < threads; ++thread) {
     BrojaSolver& solver = own[static_cast<std::size_t>(thread)];
-    for (std::int64_t i = next++; i < m; i = next++) {
+    // thread 0 is the one that called
+    solver.watch(thread == 0 ? stop : nullptr, &stopped);
+    for (std::int64_t i = next++; i < m && !stopped; i = next++) {
       const BrojaAnswer answer = solver.run(pmfs + i * cells, tol, max_iter, out.q + i * cells);
       std::copy_n(answer.information, 4, out.information + 4 * i);
       out.gap[i] = answer.gap;

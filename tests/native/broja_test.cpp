@@ -46,7 +46,8 @@ struct Answer {
   std::vector<std::int64_t> n_iter;
   std::vector<char> converged;
 
-  Answer(const Batch& b, int threads, int max_iter = 100, double tol = 1e-9)
+  Answer(const Batch& b, int threads, int max_iter = 100, double tol = 1e-9,
+         bool (*stop)() = nullptr)
       : information(static_cast<std::size_t>(4 * b.m)),
         gap(static_cast<std::size_t>(b.m)),
         q(b.pmfs.size()),
@@ -55,7 +56,8 @@ struct Answer {
     static_assert(sizeof(bool) == sizeof(char), "converged is written as bytes");
     nb26::broja(b.pmfs.data(), b.m, b.nx, b.ny, b.ns, tol, max_iter, threads,
                 {information.data(), gap.data(), reinterpret_cast<bool*>(converged.data()),
-                 n_iter.data(), q.data()});
+                 n_iter.data(), q.data()},
+                stop);
   }
 };
 
@@ -150,6 +152,18 @@ void check_open() {
   }
 }
 
+int asked = 0;
+
+bool third_time() { return ++asked == 3; }
+
+// Two iterations, the second answer of the caller's being the last no; no table after that.
+void check_stop() {
+  const Batch batch(2, 6, 6, 6, 1.0, 1.0);
+  const Answer out(batch, 1, 100, 1e-9, third_time);
+  CHECK(out.n_iter[0] == 2 && !out.converged[0] && out.gap[0] > 0.0);
+  CHECK(out.n_iter[1] == 0 && !out.converged[1]);
+}
+
 }  // namespace
 
 int main() {
@@ -157,5 +171,6 @@ int main() {
   check_shapes();
   check_levels();
   check_open();
+  check_stop();
   return failures == 0 ? 0 : 1;
 }

@@ -14,8 +14,9 @@ struct BrojaOut {
   double* q;  // (m, nx, ny, ns): the table of least information with those marginals
 };
 
-// pmfs (m, nx, ny, ns): non-negative, each of a positive sum.
+// pmfs (m, nx, ny, ns): non-negative, each of a positive sum. Where `stop` is given the calling
+// thread asks it before every iteration; once it says yes, all tables end early.
 void broja(const double* pmfs, std::int64_t m, int nx, int ny, int ns, double tol, int max_iter,
-           int n_threads, const BrojaOut& out);
+           int n_threads, const BrojaOut& out, bool (*stop)() = nullptr);
 
 }  // namespace nb26

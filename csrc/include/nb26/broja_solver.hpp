@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 
@@ -40,6 +41,12 @@ struct BrojaAnswer {
 class BrojaSolver : private BrojaTable {
  public:
   BrojaSolver(int nx, int ny, int ns) : BrojaTable(nx, ny, ns) {}
+
+  // Whom to ask before every iteration whether to stop, and where all threads read the answer.
+  void watch(bool (*stop)(), std::atomic<bool>* stopped) {
+    stop_ = stop;
+    stopped_ = stopped;
+  }
 
   // pmf and q (nx, ny, ns).
   BrojaAnswer run(const double* pmf, double tol, int max_iter, double* q) {
@@ -80,6 +87,11 @@ class BrojaSolver : private BrojaTable {
   static constexpr double kRounding = 1e-15;   // of the two values whose difference is the gap
   static constexpr double kMargin = 0.05;      // of the constraints at the start
   static constexpr int kAlternations = 300;
+
+  bool stopped() {
+    if (stop_ && stop_()) *stopped_ = true;
+    return stopped_ && *stopped_;
+  }
 
   // p itself has the marginals of p, and no information is below 0.
   void start_proof() {
@@ -144,6 +156,7 @@ class BrojaSolver : private BrojaTable {
     double best = 1e300;
     int waited = 0;
     for (int iter = 0;; ++iter) {
+      if (stopped()) return false;
       pieces_->evaluate(p_);
       double product = 0.0, broken = 0.0;
       for (int i = 0; i < p_.cells; ++i) {
@@ -226,6 +239,7 @@ class BrojaSolver : private BrojaTable {
       p_.t[i] = p_.mass_own[p_.cell_own[i]] * p_.mass_kept[p_.cell_kept[i]];
     }
     for (int outer = 0; outer < kAlternations; ++outer) {
+      if (stopped()) return false;
       scale();
       for (int i = 0; i < p_.cells; ++i) {
         double mass = 0.0;
@@ -268,6 +282,8 @@ class BrojaSolver : private BrojaTable {
   }
 
   const BrojaPieces* pieces_ = nullptr;
+  bool (*stop_)() = nullptr;
+  std::atomic<bool>* stopped_ = nullptr;
   double entropy_ = 0.0, primal_ = 0.0, dual_ = 0.0;
 };
 
