@@ -1,0 +1,104 @@
+"""One value per trial, from lists, arrays, pandas or R, and labels of sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._check import as_list, as_vector, unmasked
+
+
+def as_column(value: object, name: str, n: int) -> NDArray[np.float64]:
+    """Return n numbers; True is 1, and what is missing is NaN.
+
+    Parameters
+    ----------
+    value : array-like of shape (n,)
+        Numbers or booleans; None, NaN, pandas' NA and masked entries are missing.
+    name : str
+        What a message calls it.
+    n : int
+        Number of trials.
+    """
+    # one trial comes from R as a scalar
+    plain = as_list(value, name) if np.ndim(value) == 0 else value  # type: ignore[arg-type]
+    out = as_vector(_plain(plain), name)
+    if len(out) != n:
+        raise ValueError(f"{name} has {len(out)} values, but X has {n} trials")
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """Return booleans and missing values as floats, anything else as it is."""
+    if getattr(getattr(value, "dtype", None), "na_value", None) is not None:
+        # columns of pandas with a missing value of their own
+        kind = value.dtype.kind
+        return value.to_numpy(dtype=float, na_value=np.nan) if kind in "biuf" else value
+    try:
+        array = np.asarray(unmasked(value))
+    except ValueError:
+        return value
+    if array.dtype.kind == "b":
+        return array.astype(np.float64)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        gone = np.array([_is_missing(v) for v in array], dtype=bool)
+        numbers = [isinstance(v, (bool, int, float, np.bool_, np.number)) for v in array[~gone]]
+        if all(numbers):
+            out = np.full(array.shape, np.nan)
+            out[~gone] = array[~gone].astype(np.float64)
+            return out
+    return value
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or type(value).__name__ == "NAType"
+
+
+def as_labels(value: object, n: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
+    """Return codes 0, 1, .. in order of appearance, and the label of each.
+
+    Parameters
+    ----------
+    value : array-like of shape (n,)
+        Labels of sessions; each session is one block of trials.
+    n : int
+        Number of trials.
+    """
+    labels = _label_list(value)
+    if len(labels) != n:
+        raise ValueError(f"sessions has {len(labels)} values, but X has {n} trials")
+    codes = np.empty(n, dtype=np.int64)
+    seen: dict[Any, int] = {}
+    last: Any = None
+    for i, label in enumerate(labels):
+        if _is_missing(label) or label != label:
+            raise ValueError(f"sessions must label every trial, got a missing label at trial {i}")
+        try:
+            known = label in seen
+        except TypeError:
+            raise TypeError(
+                f"sessions must hold numbers or text, got {type(label).__name__} at trial {i}"
+            ) from None
+        if not known:
+            seen[label] = len(seen)
+        elif label != last:
+            raise ValueError(
+                f"sessions must be blocks of trials, but label {label!r} returns at trial {i}: "
+                "put the trials in order of time"
+            )
+        codes[i], last = seen[label], label
+    return codes, tuple(seen)
+
+
+def _label_list(value: Any) -> list[Any]:
+    if isinstance(value, np.ma.MaskedArray):
+        value = unmasked(value)
+    if hasattr(value, "ndim") and value.ndim > 1:
+        raise ValueError(f"sessions must be one-dimensional, got shape {value.shape}")
+    return (
+        value.tolist()
+        if hasattr(value, "tolist") and np.ndim(value)
+        else as_list(value, "sessions")
+    )
