@@ -3,6 +3,7 @@
 namespace nb26::bind {
 void register_broja(pybind11::module_& m);
 void register_gaussian_pid(pybind11::module_& m);
+void register_learning(pybind11::module_& m);
 void register_math(pybind11::module_& m);
 void register_oja(pybind11::module_& m);
 void register_oja_pilot(pybind11::module_& m);
@@ -14,6 +15,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.doc() = "Native kernels; called by the package only.";
   nb26::bind::register_broja(m);
   nb26::bind::register_gaussian_pid(m);
+  nb26::bind::register_learning(m);
   nb26::bind::register_math(m);
   nb26::bind::register_oja(m);
   nb26::bind::register_oja_pilot(m);

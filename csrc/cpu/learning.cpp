@@ -1,0 +1,308 @@
+// Learning networks: groups of lanes, threads over groups, single problems of any size.
+
+#include "nb26/learning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "learning_lanes.hpp"
+#include "nb26/learning_api.hpp"
+#include "nb26/learning_dual.hpp"
+#include "nb26/philox.hpp"
+#include "nb26/threads.hpp"
+
+namespace nb26 {
+namespace {
+
+constexpr int kL = kLearnLanes;
+// Trials whose trace is kept at once: beyond it the weights at the start of each stretch are, and
+// its trace is made again on the way back.
+constexpr std::int64_t kStretch = 16384;
+constexpr double kGradientLimit = 1e12;
+constexpr std::uint32_t kSalt = 0x6C726E00u;
+
+std::size_t sized(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+// Forward and, for a gradient, back, in stretches. Kind gives the lanes and their pieces.
+template <class Kind>
+void run(const Kind& kind, const LearnModel& model, const LearnData& data,
+         const std::uint8_t* masks, const LearnProblems<double>& v, LearnWork& work, bool gradient,
+         double* log_likelihood, double* when, double* g) {
+  constexpr int lanes = Kind::kLanes;
+  const std::int64_t n = data.n, size = std::int64_t{model.q()} * lanes;
+  const std::int64_t stretches = (n + kStretch - 1) / kStretch;
+  if (gradient) {
+    work.trace.resize(sized(std::min(n, kStretch) * kind.trace * lanes));
+    work.starts.resize(sized(stretches * size));
+  }
+  LearnStretch a{nullptr, nullptr, nullptr,           0, model.ratio, model.limit, v,
+                 nullptr, nullptr, work.trace.data(), g};
+  double part[lanes], parted[lanes];
+  a.log_likelihood = part;
+  a.when = parted;
+  std::fill(log_likelihood, log_likelihood + lanes, 0.0);
+  std::fill(when, when + lanes, -1.0);
+  const auto place = [&](std::int64_t s) {
+    const std::int64_t first = s * kStretch;
+    a.x = data.x + first * model.d;
+    a.trials = data.trials + first;
+    a.masks = masks + first * lanes;
+    a.n = std::min(kStretch, n - first);
+  };
+  for (std::int64_t s = 0; s < stretches; ++s) {
+    place(s);
+    if (gradient) std::copy_n(v.w, size, work.starts.data() + s * size);
+    if (gradient && s + 1 == stretches) {
+      kind.traced(a);
+    } else {
+      kind.forward(a);
+    }
+    for (int l = 0; l < lanes; ++l) {
+      log_likelihood[l] += part[l];
+      if (when[l] < 0.0 && parted[l] >= 0.0) {
+        when[l] = static_cast<double>(s * kStretch) + parted[l];
+      }
+    }
+  }
+  if (!gradient) return;
+  std::fill(g, g + size + 3 * lanes, 0.0);
+  for (std::int64_t s = stretches - 1; s >= 0; --s) {
+    place(s);
+    if (s + 1 < stretches) {
+      std::copy_n(work.starts.data() + s * size, size, v.w);
+      kind.traced(a);
+    }
+    kind.backward(a);
+  }
+}
+
+struct Lanes {
+  static constexpr int kLanes = kL;
+  const LearnPieces& pieces;
+  int trace;
+  void forward(const LearnStretch& a) const { pieces.forward(a); }
+  void traced(const LearnStretch& a) const { pieces.traced(a); }
+  void backward(const LearnStretch& a) const { pieces.backward(a); }
+};
+
+struct Single {
+  static constexpr int kLanes = 1;
+  LearnAny s;
+  int trace;
+  void forward(const LearnStretch& a) const {
+    learn_forward<false, 1>(s, a.x, a.trials, a.masks, a.n, a.ratio, a.limit, a.v, a.log_likelihood,
+                            a.when, a.trace);
+  }
+  void traced(const LearnStretch& a) const {
+    learn_forward<true, 1>(s, a.x, a.trials, a.masks, a.n, a.ratio, a.limit, a.v, a.log_likelihood,
+                           a.when, a.trace);
+  }
+  void backward(const LearnStretch& a) const {
+    learn_backward<1>(s, a.x, a.trials, a.masks, a.n, a.ratio, a.v, a.trace, a.g);
+  }
+};
+
+const LearnPieces* pieces_of(const LearnModel& m) {
+  if (m.bias || m.lapse || m.decay != 0.0) return nullptr;
+  if (!m.deep) return learn_pieces_1l(m);
+  if (m.curve == LearnCurve::kLine) return learn_pieces_2l(m);
+  return m.curve == LearnCurve::kSigmoid ? learn_pieces_2nl(m) : nullptr;
+}
+
+// Writes one problem's numbers, or those of one that diverged; g has one number per `stride`.
+void settle(const LearnModel& model, std::int64_t n, double log_likelihood, double when,
+            const double* g, int stride, std::int64_t at, const LearnOut& out) {
+  const int p = model.p();
+  std::int64_t diverged = when >= 0.0 ? static_cast<std::int64_t>(when) : -1;
+  double square = 0.0;
+  for (int i = 0; out.gradient && i < p; ++i) square += g[i * stride] * g[i * stride];
+  const bool good = std::isfinite(log_likelihood) && std::sqrt(square) <= kGradientLimit;
+  // what overflows on the way back has no trial of its own: the last stands for it
+  if (diverged < 0 && !good) diverged = n - 1;
+  out.diverged[at] = diverged;
+  out.log_likelihood[at] = diverged < 0 ? log_likelihood : learn_diverged(diverged, n);
+  for (int i = 0; out.gradient && i < p; ++i) {
+    out.gradient[at * p + i] = diverged < 0 ? g[i * stride] : 0.0;
+  }
+}
+
+// w (q), alpha, beta, lapse of problems side by side.
+template <class T>
+LearnProblems<T> problems(T* from, int q, int lanes) {
+  return {from, from + q * lanes, from + (q + 1) * lanes, from + (q + 2) * lanes};
+}
+
+}  // namespace
+
+std::vector<LearnTrial> learn_trials(const LearnModel& model, const std::int8_t* choice,
+                                     const double* drive, std::int64_t n) {
+  std::vector<LearnTrial> out(sized(n));
+  for (std::int64_t t = 0; t < n; ++t) out[sized(t)] = learn_trial(model, choice[t] != 0, drive[t]);
+  return out;
+}
+
+void learn_group(const LearnModel& model, const LearnData& data, const LearnGroup& group,
+                 LearnWork& work, const LearnOut& out) {
+  const int q = model.q(), p = model.p();
+  const bool gradient = out.gradient != nullptr;
+  const LearnPieces* pieces = pieces_of(model);
+  const int lanes = pieces ? kL : 1;
+  work.lanes.resize(sized(2 * (q + 3) * lanes));
+  double* theta = work.lanes.data();
+  double* g = theta + (q + 3) * lanes;
+  double log_likelihood[kL], when[kL];
+  const LearnProblems<double> v = problems(theta, q, lanes);
+  if (pieces) {
+    // idle lanes repeat the first problem
+    work.masks.resize(sized(data.n * kL));
+    for (int l = 0; l < kL; ++l) {
+      const int from = l < group.n ? l : 0;
+      for (int i = 0; i < p; ++i) theta[i * kL + l] = group.theta[from][i];
+      const std::uint8_t* mask = group.mask[from];
+      for (std::int64_t t = 0; t < data.n; ++t) work.masks[sized(t * kL + l)] = mask[t] != 0;
+    }
+    run(Lanes{*pieces, pieces->trace}, model, data, work.masks.data(), v, work, gradient,
+        log_likelihood, when, g);
+    for (int l = 0; l < group.n; ++l) {
+      settle(model, data.n, log_likelihood[l], when[l], g + l, kL, l, out);
+    }
+    return;
+  }
+  const Single single{LearnAny{model}, learn_trace(LearnAny{model})};
+  for (int i = 0; i < group.n; ++i) {
+    theta[q + 2] = 0.0;
+    std::copy_n(group.theta[i], p, theta);
+    run(single, model, data, group.mask[i], v, work, gradient, log_likelihood, when, g);
+    settle(model, data.n, log_likelihood[0], when[0], g, 1, i, out);
+  }
+}
+
+void learn_forward_mode(const LearnModel& model, const LearnData& data, const double* theta,
+                        const std::uint8_t* mask, LearnWork& work, const LearnOut& out) {
+  constexpr int kN = 8;
+  const int q = model.q(), p = model.p();
+  std::vector<Dual<kN>> numbers(sized(q + 3));
+  work.lanes.assign(sized(p), 0.0);
+  double log_likelihood = 0.0, when = -1.0;
+  for (int first = 0; first < p; first += kN) {
+    for (int i = 0; i < q + 3; ++i) {
+      numbers[sized(i)] = i < p ? theta[i] : 0.0;
+      if (i >= first && i < first + kN) numbers[sized(i)].d[i - first] = 1.0;
+    }
+    Dual<kN> sum;
+    learn_forward<false, 1>(LearnAny{model}, data.x, data.trials, mask, data.n, model.ratio,
+                            model.limit, problems(numbers.data(), q, 1), &sum, &when,
+                            static_cast<Dual<kN>*>(nullptr));
+    log_likelihood = sum.x;
+    for (int i = first; i < std::min(p, first + kN); ++i) work.lanes[sized(i)] = sum.d[i - first];
+  }
+  settle(model, data.n, log_likelihood, when, work.lanes.data(), 1, 0, out);
+}
+
+void learn_batch(const LearnModel& model, const LearnData& data, const LearnBatch& batch,
+                 bool forward_mode, int n_threads, const LearnOut& out) {
+  const std::int64_t p = model.p(), step = forward_mode ? 1 : kL;
+  const std::int64_t groups = (batch.m + step - 1) / step;
+  const int threads = threads_for(n_threads, groups);
+#pragma omp parallel num_threads(threads)
+  {
+    LearnWork work;
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t i = 0; i < groups; ++i) {
+      const std::int64_t first = i * step;
+      LearnGroup group{};
+      group.n = static_cast<int>(std::min(step, batch.m - first));
+      for (int l = 0; l < group.n; ++l) {
+        group.theta[l] = batch.theta + (first + l) * p;
+        group.mask[l] = batch.masks + batch.which[first + l] * data.n;
+      }
+      const LearnOut part{out.log_likelihood + first,
+                          out.gradient ? out.gradient + first * p : nullptr, out.diverged + first};
+      if (forward_mode) {
+        learn_forward_mode(model, data, group.theta[0], group.mask[0], work, part);
+      } else {
+        learn_group(model, data, group, work, part);
+      }
+    }
+  }
+}
+
+namespace {
+
+// The logarithms of P(left) and P(right) of a logit.
+void both_logs(const LearnModel& model, double lapse, double z, double* left, double* right) {
+  const double tail = exp(-std::fabs(z));
+  const double less = -log1p(tail);
+  const double logs[2] = {less - std::fabs(z), less};  // of the unlikely and the likely choice
+  *right = logs[z >= 0.0];
+  *left = logs[z < 0.0];
+  if (model.lapse) {
+    *right = learn_log_lapsed(lapse, z, tail);
+    *left = learn_log_lapsed(lapse, -z, tail);
+  }
+}
+
+}  // namespace
+
+std::int64_t learn_path(const LearnModel& model, const LearnData& data, const double* theta,
+                        double* weights, double* log_left, double* log_right) {
+  const LearnAny s{model};
+  const int q = model.q();
+  std::vector<double> h(LearnAny::kH);
+  double o[2], e[2];
+  std::int64_t diverged = -1;
+  std::copy_n(theta, q, weights);
+  const double alpha = theta[q], beta = theta[q + 1], lapse = model.lapse ? theta[q + 2] : 0.0;
+  for (std::int64_t t = 0; t < data.n; ++t) {
+    const double* x = data.x + t * model.d;
+    double* w = weights + t * q;
+    learn_outputs<1>(s, w, 0, x, h.data(), o);
+    const double z = beta * learn_readout(s, o);
+    both_logs(model, lapse, z, log_left + t, log_right + t);
+    learn_error(s, data.trials[t], beta, sigmoid(z), o, e);
+    std::copy_n(w, q, w + q);
+    const bool good =
+        learn_move<1>(s, w + q, 0, x, data.trials[t], alpha, model.ratio, model.limit, h.data(), e);
+    if (!good && diverged < 0) diverged = t;
+  }
+  return diverged;
+}
+
+void learn_simulate(const LearnModel& model, const double* x, const double* side, std::int64_t n,
+                    const double* theta, std::uint64_t seed, std::int64_t first_run,
+                    std::int64_t n_runs, int n_threads, const LearnRuns& out) {
+  const LearnAny s{model};
+  const int q = model.q();
+  const PhiloxKey key = philox_key(seed, kSalt);
+  const double alpha = theta[q], beta = theta[q + 1], lapse = model.lapse ? theta[q + 2] : 0.0;
+  const bool by_reward = model.rule == LearnRule::kRpe || model.rule == LearnRule::kReinforce;
+  const int threads = threads_for(n_threads, n_runs);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (std::int64_t run = 0; run < n_runs; ++run) {
+    double h[LearnAny::kH], o[2], e[2];
+    double* w = out.weights + run * q;
+    std::copy_n(theta, q, w);
+    for (std::int64_t t = 0; t < n; ++t) {
+      const std::int64_t at = run * n + t;
+      const double* here = x + t * model.d;
+      learn_outputs<1>(s, w, 0, here, h, o);
+      const double p = sigmoid(beta * learn_readout(s, o));
+      const double seen = (1.0 - lapse) * p + 0.5 * lapse;
+      const PhiloxWords words =
+          philox(static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(first_run + run), key);
+      const bool right = philox_uniform(words.r0, words.r1) < seen;
+      const double reward = right ? side[t] : 1.0 - side[t];  // NaN where the side is
+      out.choice[at] = right;
+      out.reward[at] = reward;
+      out.p_right[at] = seen;
+      const LearnTrial trial = learn_trial(model, right, by_reward ? reward : side[t]);
+      learn_error(s, trial, beta, p, o, e);
+      learn_move<1>(s, w, 0, here, trial, alpha, model.ratio, model.limit, h, e);
+    }
+  }
+}
+
+}  // namespace nb26

@@ -1,0 +1,20 @@
+// One layer, lanes side by side.
+
+#include "learning_lanes.hpp"
+
+namespace nb26 {
+
+const LearnPieces* learn_pieces_1l(const LearnModel& model) {
+  switch (model.d) {
+    case 2:
+      return learn_kind<LearnCurve::kLine, false, 0, 2>(model);
+    case 3:
+      return learn_kind<LearnCurve::kLine, false, 0, 3>(model);
+    case 4:
+      return learn_kind<LearnCurve::kLine, false, 0, 4>(model);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace nb26
