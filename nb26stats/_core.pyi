@@ -33,6 +33,55 @@ def get_isa() -> int:
 def isa_supported() -> int:
     """Highest instruction-set level of this machine."""
 
+def learning_gradient(
+    x: NDArray[Any],
+    choice: NDArray[Any],
+    drive: NDArray[Any],
+    masks: NDArray[Any],
+    which_mask: NDArray[Any],
+    theta: NDArray[Any],
+    options: tuple[Any, ...],
+    forward_mode: bool,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Log-likelihoods (n,), gradients (n, P) and divergences (n,)."""
+
+def learning_loglik(
+    x: NDArray[Any],
+    choice: NDArray[Any],
+    drive: NDArray[Any],
+    masks: NDArray[Any],
+    which_mask: NDArray[Any],
+    theta: NDArray[Any],
+    options: tuple[Any, ...],
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Log-likelihoods (n,) of one animal's choices under each row of theta (n, P), and the trial at
+    which each diverged, or -1."""
+
+def learning_simulate(
+    x: NDArray[Any],
+    side: NDArray[Any],
+    theta: NDArray[Any],
+    options: tuple[Any, ...],
+    first_run: int,
+    n_runs: int,
+    seed: int,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Choices, rewards and P(right) (runs, T) of runs that choose for themselves, and their weights
+    at the end (runs, q)."""
+
+def learning_trajectory(
+    x: NDArray[Any],
+    choice: NDArray[Any],
+    drive: NDArray[Any],
+    theta: NDArray[Any],
+    options: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """Weights before each trial and at the end (T+1, q), logarithms of P(left) and P(right) (T,),
+    and the trial of divergence, or -1."""
+
 def math_cos(x: NDArray[Any]) -> NDArray[Any]:
     """Cosine of a vector, arguments in [-1000, 1000]."""
 
