@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         discretize,
         mutual_information,
     )
+    from .learning import behavior_metrics, encode_contrast, fit_psychometric
     from .streaming import OjaPCA, oja_asymptotic_covariance
 
 _HOMES = {
@@ -28,8 +29,11 @@ _HOMES = {
     "NB26StatsWarning": "_warnings",
     "OjaPCA": "streaming",
     "TimeResolvedPID": "information",
+    "behavior_metrics": "learning",
     "datasets": "",
     "discretize": "information",
+    "encode_contrast": "learning",
+    "fit_psychometric": "learning",
     "information": "",
     "learning": "",
     "mutual_information": "information",
@@ -48,8 +52,11 @@ __all__ = [
     "OjaPCA",
     "TimeResolvedPID",
     "__version__",
+    "behavior_metrics",
     "datasets",
     "discretize",
+    "encode_contrast",
+    "fit_psychometric",
     "information",
     "learning",
     "mutual_information",

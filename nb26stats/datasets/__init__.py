@@ -12,6 +12,7 @@ from nb26stats._lazy import attributes
 from ._files import list_nwb, load_nwb, load_rat, path
 
 if TYPE_CHECKING:
+    from ._ibl import load_ibl_csv
     from ._tvsd import TVSD, read_tvsd
     from ._two_areas import TwoAreas, simulate_two_areas
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "TVSD": "_tvsd",
     "TwoAreas": "_two_areas",
+    "load_ibl_csv": "_ibl",
     "read_tvsd": "_tvsd",
     "simulate_two_areas": "_two_areas",
 }
@@ -27,6 +29,7 @@ __all__ = [
     "TVSD",
     "TwoAreas",
     "list_nwb",
+    "load_ibl_csv",
     "load_nwb",
     "load_rat",
     "path",

@@ -2,4 +2,13 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from ._contrast import encode_contrast
+from ._metrics import behavior_metrics
+from ._psychometric import PsychometricResult, fit_psychometric
+
+__all__ = [
+    "PsychometricResult",
+    "behavior_metrics",
+    "encode_contrast",
+    "fit_psychometric",
+]

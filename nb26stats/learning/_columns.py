@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nb26stats._check import as_list, as_vector, unmasked
 
 
-def as_column(value: object, name: str, n: int) -> NDArray[np.float64]:
+def as_column(value: object, name: str, n: int, of: str = "X") -> NDArray[np.float64]:
     """Return n numbers; True is 1, and what is missing is NaN.
 
     Parameters
@@ -21,12 +21,14 @@ def as_column(value: object, name: str, n: int) -> NDArray[np.float64]:
         What a message calls it.
     n : int
         Number of trials.
+    of : str
+        What has n trials, for the message.
     """
     # one trial comes from R as a scalar
     plain = as_list(value, name) if np.ndim(value) == 0 else value  # type: ignore[arg-type]
     out = as_vector(_plain(plain), name)
     if len(out) != n:
-        raise ValueError(f"{name} has {len(out)} values, but X has {n} trials")
+        raise ValueError(f"{name} has {len(out)} values, but {of} has {n} trials")
     return out
 
 
@@ -56,7 +58,7 @@ def _is_missing(value: object) -> bool:
     return value is None or type(value).__name__ == "NAType"
 
 
-def as_labels(value: object, n: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
+def as_labels(value: object, n: int, of: str = "X") -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     """Return codes 0, 1, .. in order of appearance, and the label of each.
 
     Parameters
@@ -65,10 +67,12 @@ def as_labels(value: object, n: int) -> tuple[NDArray[np.int64], tuple[Any, ...]
         Labels of sessions; each session is one block of trials.
     n : int
         Number of trials.
+    of : str
+        What has n trials, for the message.
     """
     labels = _label_list(value)
     if len(labels) != n:
-        raise ValueError(f"sessions has {len(labels)} values, but X has {n} trials")
+        raise ValueError(f"sessions has {len(labels)} values, but {of} has {n} trials")
     codes = np.empty(n, dtype=np.int64)
     seen: dict[Any, int] = {}
     last: Any = None
