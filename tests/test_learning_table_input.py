@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,10 @@ def _arrays(table: pd.DataFrame) -> dict[str, dict[str, Any]]:
     }
 
 
+def _read(data: Any, **options: Any) -> dict[Any, Trials]:
+    return {animal.name: animal.trials for animal in read_animals(data, **options)}
+
+
 def _same(a: dict[Any, Trials], b: dict[Any, Trials]) -> None:
     assert list(a) == list(b)
     for one, other in zip(a.values(), b.values(), strict=True):
@@ -79,46 +84,54 @@ FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_forms_of_the_same_data(form: str) -> None:
-    want = read_animals(_table())
+    want = _read(_table())
     assert list(want) == ["b", "a"]
     assert want["b"].session_labels == (1, 2, 5)
-    _same(read_animals(FORMS[form](_table())), want)
+    _same(_read(FORMS[form](_table())), want)
 
 
 def test_rows_of_animals_may_alternate() -> None:
     table = _table()
     order = np.arange(2 * N).reshape(2, N).T.ravel()
-    _same(read_animals(table.iloc[order]), read_animals(table))
+    _same(_read(table.iloc[order]), _read(table))
 
 
 def test_the_side_may_stand_in_for_the_reward() -> None:
     table = _table()
     side = np.where(table["contrast"] == 0, np.nan, table["contrast"] > 0)
-    want = read_animals(table)
-    _same(read_animals(table.drop(columns="reward").assign(correct_side=side)), want)
+    want = _read(table)
+    _same(_read(table.drop(columns="reward").assign(correct_side=side)), want)
 
 
 def test_a_mask_in_the_table_counts() -> None:
     table = _table().assign(likelihood_mask=lambda t: t["trial"] > 2)
-    got = read_animals(table)
+    got = _read(table)
     np.testing.assert_array_equal(got["a"].mask, np.tile(np.arange(10) > 2, 3))
 
 
 def test_names_of_animals_may_be_numbers() -> None:
     table = _table()
     table["animal"] = np.where(table["animal"] == "a", 7, 3)
-    assert list(read_animals(table)) == [3, 7]
+    assert list(_read(table)) == [3, 7]
+
+
+def test_trials_as_arguments_are_the_same_trials() -> None:
+    want = _read(_table())
+    _same(
+        _read({a.name: a.data for a in read_animals(_table())}),
+        {name: replace(t, session_labels=(0, 1, 2)) for name, t in want.items()},
+    )
 
 
 def test_an_animal_called_animal() -> None:
     entries = _arrays(_table())
-    assert list(read_animals({"animal": entries["a"]})) == ["animal"]
+    assert list(_read({"animal": entries["a"]})) == ["animal"]
 
 
 def test_sessions_of_an_nwb_file() -> None:
     bh = nbn.behavior(datasets.path("sub_anm00239123_ses_20170627T093549_ecephys_and_ogen"))
     part = nbn.to_learning(bh)
-    (trials,) = read_animals({"anm00239123": part}).values()
+    (trials,) = _read({"anm00239123": part}).values()
     assert len(trials) == 255
     assert trials.n_counted == 202
     np.testing.assert_array_equal(trials.choice, part["choice"])
@@ -131,14 +144,14 @@ def test_trials_without_a_response() -> None:
     with pytest.raises(
         ValueError, match=r"animal 'b': choice holds 2 of 30 trials without a response .* trial 3"
     ):
-        read_animals(table)
-    got = read_animals(table, drop_no_response=True)
+        _read(table)
+    got = _read(table, drop_no_response=True)
     assert [len(t) for t in got.values()] == [28, 29]
 
 
 @needs_mice
 def test_the_mice() -> None:
-    animals = read_animals(mice())
+    animals = _read(mice())
     print({name: len(t) for name, t in animals.items()})
     assert len(animals) == mice()["animal"].nunique()
     assert len(animals["DAP009"]) == 5289
@@ -149,11 +162,11 @@ def test_remarks_on_animals() -> None:
     table = _table()
     table.loc[table["animal"] == "a", "choice"] = 1
     with pytest.warns(NB26StatsWarning, match="all choices of a are on one side"):
-        read_animals(table)
+        _read(table)
     table = _table()
     table.loc[table["animal"] == "b", "reward"] = 0.0
     with pytest.warns(NB26StatsWarning, match="no trial of b is rewarded"):
-        read_animals(table)
+        _read(table)
 
 
 def _set(column: str, row: int, value: Any) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -204,7 +217,7 @@ def _set(column: str, row: int, value: Any) -> Callable[[pd.DataFrame], pd.DataF
 )
 def test_wrong_tables_are_refused(change: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        read_animals(change(_table()))
+        _read(change(_table()))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +234,7 @@ def test_wrong_entries_are_refused(change: Any, kind: type[Exception], words: st
     entries = _arrays(_table())
     change(entries["a"])
     with pytest.raises(kind, match=words):
-        read_animals(entries)
+        _read(entries)
 
 
 @pytest.mark.parametrize(
@@ -236,6 +249,6 @@ def test_wrong_entries_are_refused(change: Any, kind: type[Exception], words: st
 )
 def test_other_things_are_refused(data: Any, kind: type[Exception], words: str) -> None:
     with pytest.raises(kind, match=words):
-        read_animals(data)
+        _read(data)
     with pytest.raises(TypeError, match="drop_no_response"):
-        read_animals(_table(), drop_no_response=1)
+        _read(_table(), drop_no_response=1)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nb26stats._check import as_bool
 from nb26stats._warnings import warn
@@ -31,7 +31,28 @@ FORMS = (
 )
 
 
-def read_animals(data: Any, *, drop_no_response: object = False) -> dict[Any, Trials]:
+@dataclass(frozen=True, eq=False)
+class Animal:
+    """The name of an animal, and its checked trials."""
+
+    name: Hashable
+    trials: Trials
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The trials as arguments of ``fit``."""
+        t = self.trials
+        return {
+            "X": t.x,
+            "y": t.choice,
+            "rewards": t.rewards,
+            "correct_side": t.correct_side,
+            "sessions": t.sessions,
+            "likelihood_mask": t.mask,
+        }
+
+
+def read_animals(data: Any, *, drop_no_response: object = False) -> list[Animal]:
     """Return the checked trials of each animal, in the order of the data.
 
     Parameters
@@ -47,8 +68,8 @@ def read_animals(data: Any, *, drop_no_response: object = False) -> dict[Any, Tr
 
     Returns
     -------
-    dict
-        Animal to trials.
+    list of Animal
+        Names and trials.
 
     Raises
     ------
@@ -72,7 +93,7 @@ def read_animals(data: Any, *, drop_no_response: object = False) -> dict[Any, Tr
         raise TypeError(f"data must be {FORMS}, got {type(data).__name__}")
     if not animals:
         raise ValueError("data holds no animal")
-    out = {name: _read(name, entry, drop) for name, entry in animals.items()}
+    out = [Animal(name, _read(name, entry, drop)) for name, entry in animals.items()]
     _remark(out)
     return out
 
@@ -236,9 +257,9 @@ def _first_fall(column: Any, allowed: set[int] | frozenset[int] = frozenset()) -
     return next((int(i) for i in falls if int(i) not in allowed), None)
 
 
-def _remark(animals: Mapping[Any, Trials]) -> None:
-    one_sided = [name for name, t in animals.items() if np.ptp(t.choice[t.mask]) == 0]
-    unrewarded = [name for name, t in animals.items() if not _any(t.rewards > 0.0)]
+def _remark(animals: Sequence[Animal]) -> None:
+    one_sided = [a.name for a in animals if np.ptp(a.trials.choice[a.trials.mask]) == 0]
+    unrewarded = [a.name for a in animals if not (a.trials.rewards > 0.0).any()]
     if one_sided:
         warn(
             f"all choices of {_list(one_sided)} are on one side: the likelihood has no interior "
@@ -248,10 +269,6 @@ def _remark(animals: Mapping[Any, Trials]) -> None:
         warn(f"no trial of {_list(unrewarded)} is rewarded")
 
 
-def _any(which: NDArray[np.bool_]) -> bool:
-    return bool(which.any())
-
-
-def _list(names: list[Any], most: int = 5) -> str:
+def _list(names: Sequence[Any], most: int = 5) -> str:
     shown = ", ".join(str(n) for n in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
