@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from ._contrast import check_choice, check_contrast
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 F64 = NDArray[np.float64]
 NAMES = ("threshold", "slope", "lapse_low", "lapse_high")
@@ -115,6 +116,25 @@ class PsychometricResult(Result):
         if not self.converged:
             lines.append("  not converged")
         return "\n".join(lines)
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the curve over the shares of right choices, with 95 % Wilson intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw. A new figure by default.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_psychometric`.
+
+        Returns
+        -------
+        Axes
+            The axes drawn on.
+        """
+        from nb26stats import plotting
+
+        return plotting.plot_psychometric(self, ax=ax, **style)
 
 
 def fit_psychometric(

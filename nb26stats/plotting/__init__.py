@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from ._atoms import plot_atoms
     from ._behavior import plot_accuracy, plot_psychometric
     from ._blocks import accuracy_blocks, psychometric_points
-    from ._colors import ATOM_COLORS, OKABE_ITO, area_colors
+    from ._colors import ARCHITECTURE_COLORS, ATOM_COLORS, OKABE_ITO, area_colors
     from ._components import plot_components
     from ._error_history import plot_error_history
+    from ._learning_comparison import plot_comparison
+    from ._learning_curve import plot_learning_curve
+    from ._learning_profile import plot_profile
+    from ._learning_weights import plot_learning_weights
     from ._pid import plot_pid
     from ._psth import plot_psth
     from ._raster import plot_raster
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from ._union import plot_union
 
 _HOMES = {
+    "ARCHITECTURE_COLORS": "_colors",
     "ATOM_COLORS": "_colors",
     "OKABE_ITO": "_colors",
     "accuracy_blocks": "_blocks",
@@ -34,9 +39,13 @@ _HOMES = {
     "mean_rates": "_rates",
     "plot_accuracy": "_behavior",
     "plot_atoms": "_atoms",
+    "plot_comparison": "_learning_comparison",
     "plot_components": "_components",
     "plot_error_history": "_error_history",
+    "plot_learning_curve": "_learning_curve",
+    "plot_learning_weights": "_learning_weights",
     "plot_pid": "_pid",
+    "plot_profile": "_learning_profile",
     "plot_psth": "_psth",
     "plot_psychometric": "_behavior",
     "plot_raster": "_raster",
@@ -49,6 +58,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ARCHITECTURE_COLORS",
     "ATOM_COLORS",
     "OKABE_ITO",
     "accuracy_blocks",
@@ -56,9 +66,13 @@ __all__ = [
     "mean_rates",
     "plot_accuracy",
     "plot_atoms",
+    "plot_comparison",
     "plot_components",
     "plot_error_history",
+    "plot_learning_curve",
+    "plot_learning_weights",
     "plot_pid",
+    "plot_profile",
     "plot_psth",
     "plot_psychometric",
     "plot_raster",

@@ -9,7 +9,7 @@ import numpy as np
 from nb26stats._check import as_float
 
 from ._axes import GREY, PALE, SMALL, WIDE, dress, few_ticks, need, one_axes
-from ._blocks import accuracy_blocks, psychometric_points
+from ._blocks import accuracy_blocks, fitted_points, psychometric_points
 from ._colors import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_psychometric(result: pd.DataFrame, ax: Axes | None = None, **style: Any) -> Axes:
+def plot_psychometric(result: Any, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw the share of choices to the right against signed contrast, with Wilson intervals.
 
     Parameters
     ----------
-    result : DataFrame
-        What :func:`psychometric_points` returns, or a behaviour table (then with 95 % intervals).
+    result : DataFrame or PsychometricResult
+        What :func:`psychometric_points` returns, or a behaviour table (then with 95 % intervals),
+        or what :func:`nb26stats.learning.fit_psychometric` returns (then with the fitted curve).
     ax : matplotlib axes, optional
         Where to draw. A new figure by default.
     **style
@@ -50,14 +51,23 @@ def plot_psychometric(result: pd.DataFrame, ax: Axes | None = None, **style: Any
     >>> ax.get_ylabel()
     'share of choices to the right'
     """
-    need(result, "result", "a behaviour table or psychometric_points of one", "columns", "iloc")
-    points = result if "p_right" in result.columns else psychometric_points(result)
+    fitted = hasattr(result, "levels") and callable(getattr(result, "p_right", None))
+    if fitted:
+        points = fitted_points(result)
+    else:
+        kind = "a behaviour table, psychometric_points of one, or a fitted psychometric curve"
+        need(result, "result", kind, "columns", "iloc")
+        points = result if "p_right" in result.columns else psychometric_points(result)
     if not len(points):
         raise ValueError("there is nothing to draw: no trial has a choice and a contrast")
     panel = one_axes(ax, (4.4, 3.0))
     x = 100 * points.index.to_numpy(dtype=np.float64)
     panel.axhline(0.5, color=PALE, linewidth=0.8, zorder=0)
     panel.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)
+    if fitted:
+        curve = np.linspace(points.index[0], points.index[-1], 201)
+        panel.plot(100 * curve, result.p_right(curve), color=OKABE_ITO["blue"], linewidth=1.4)
+        style = {"linestyle": "none", **style}
     _points(panel, x, points, "p_right", style)
     dress(
         panel,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,8 +53,6 @@ def psychometric_points(behavior: pd.DataFrame, *, level: float = 0.95) -> pd.Da
     >>> psychometric_points(trials)["p_right"].tolist()
     [0.0, 0.5]
     """
-    import pandas as pd
-
     level = as_prob(level, "level")
     _need(behavior, "signed_contrast", "choice", "include", "photostim")
     contrast = behavior["signed_contrast"].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -63,6 +61,20 @@ def psychometric_points(behavior: pd.DataFrame, *, level: float = 0.95) -> pd.Da
     values, place = np.unique(contrast[kept], return_inverse=True)
     n = np.bincount(place, minlength=values.size)
     right = np.bincount(place, weights=side[kept] == "right", minlength=values.size).astype(int)
+    return _shares(values, right, n, level)
+
+
+def fitted_points(fit: Any, *, level: float = 0.95) -> pd.DataFrame:
+    """Return the same for the choices that a psychometric curve was fitted to."""
+    right, n = (np.asarray(v, dtype=np.int64) for v in (fit.n_right, fit.n_trials))
+    return _shares(np.asarray(fit.levels, dtype=np.float64), right, n, level)
+
+
+def _shares(
+    contrast: NDArray[np.float64], right: NDArray[np.int64], n: NDArray[np.int64], level: float
+) -> pd.DataFrame:
+    import pandas as pd
+
     lower, upper = wilson(right, n, level)
     return pd.DataFrame(
         {
@@ -72,7 +84,7 @@ def psychometric_points(behavior: pd.DataFrame, *, level: float = 0.95) -> pd.Da
             "lower": lower,
             "upper": upper,
         },
-        index=pd.Index(values, name="signed_contrast"),
+        index=pd.Index(contrast, name="signed_contrast"),
     )
 
 

@@ -31,6 +31,11 @@ ATOM_COLORS = MappingProxyType(
 )
 """Colours of the atoms of an information decomposition."""
 
+ARCHITECTURE_COLORS = MappingProxyType(
+    {"1L": OKABE_ITO["blue"], "2L": OKABE_ITO["vermillion"], "2NL": OKABE_ITO["green"]}
+)
+"""Colours of learning networks: one linear layer, two of them, two with a nonlinearity between."""
+
 _WHEEL = tuple(value for name, value in OKABE_ITO.items() if name != "grey")
 _NO_AREA = frozenset({"unknown", "mixed"})
 
