@@ -33,6 +33,51 @@ def get_isa() -> int:
 def isa_supported() -> int:
     """Highest instruction-set level of this machine."""
 
+def learning_fit(
+    options: tuple[Any, ...],
+    prior: object,
+    max_iter: int,
+    memory: int,
+    ftol: float,
+    gtol: float,
+) -> object:
+    """Fits of many animals that advance together, for the functions that follow."""
+
+def learning_fit_add(
+    fit: object,
+    x: NDArray[Any],
+    choice: NDArray[Any],
+    drive: NDArray[Any],
+    masks: NDArray[Any],
+    which_mask: NDArray[Any],
+    starts: NDArray[Any],
+    free: NDArray[Any],
+    lower: NDArray[Any],
+    upper: NDArray[Any],
+) -> None:
+    """Adds an animal and one problem for each row of starts (n, P)."""
+
+def learning_fit_advance(fit: object, seconds: float, forward_mode: bool, n_threads: int) -> int:
+    """Goes on for about so long; returns how many problems finished."""
+
+def learning_fit_ask(fit: object) -> tuple[Any, ...]:
+    """Running problems (m,), and where each wants to be evaluated (m, P)."""
+
+def learning_fit_optima(fit: object) -> tuple[Any, ...]:
+    """u (n, P), objective, log-likelihood, iterations, evaluations, end (n,), gradient (n, P)."""
+
+def learning_fit_tell(
+    fit: object,
+    index: NDArray[Any],
+    loglik: NDArray[Any],
+    gradient: NDArray[Any],
+    diverged: NDArray[Any],
+) -> None:
+    """The answers to what was asked; gradients (m, P) are natural."""
+
+def learning_fit_unfinished(fit: object) -> int:
+    """How many problems still run."""
+
 def learning_gradient(
     x: NDArray[Any],
     choice: NDArray[Any],
@@ -58,6 +103,22 @@ def learning_loglik(
 ) -> tuple[Any, ...]:
     """Log-likelihoods (n,) of one animal's choices under each row of theta (n, P), and the trial at
     which each diverged, or -1."""
+
+def learning_objective(
+    x: NDArray[Any],
+    choice: NDArray[Any],
+    drive: NDArray[Any],
+    masks: NDArray[Any],
+    which_mask: NDArray[Any],
+    u: NDArray[Any],
+    options: tuple[Any, ...],
+    prior: object,
+    gradient: bool,
+    forward_mode: bool,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Objectives and log-likelihoods (n,) at rows of u (n, P), gradients (n, P; none without
+    gradient) of the objectives in u, and the trial at which each diverged, or -1."""
 
 def learning_simulate(
     x: NDArray[Any],

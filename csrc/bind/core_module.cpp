@@ -4,6 +4,7 @@ namespace nb26::bind {
 void register_broja(pybind11::module_& m);
 void register_gaussian_pid(pybind11::module_& m);
 void register_learning(pybind11::module_& m);
+void register_learning_fit(pybind11::module_& m);
 void register_math(pybind11::module_& m);
 void register_oja(pybind11::module_& m);
 void register_oja_pilot(pybind11::module_& m);
@@ -16,6 +17,7 @@ PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   nb26::bind::register_broja(m);
   nb26::bind::register_gaussian_pid(m);
   nb26::bind::register_learning(m);
+  nb26::bind::register_learning_fit(m);
   nb26::bind::register_math(m);
   nb26::bind::register_oja(m);
   nb26::bind::register_oja_pilot(m);
