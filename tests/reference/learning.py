@@ -62,7 +62,8 @@ def det_theta(model: Any) -> Floats:
 def activation(name: str, u: Numbers) -> tuple[Numbers, Numbers]:
     """Return the activation and its derivative."""
     if name == "sigmoid":
-        h = 1.0 / (1.0 + np.exp(-u))
+        tail = np.exp(np.where(u.real < 0, u, -u))
+        h = np.where(u.real < 0, tail, 1.0) / (1.0 + tail)
         return h, h * (1.0 - h)
     if name == "tanh":
         h = np.tanh(u)

@@ -226,7 +226,8 @@ NB26_HD T learn_log_lapsed(const T& lapse, const T& q, const T& tail) {
   const T chosen = pick(likely, T(1.0), tail) / (1.0 + tail);
   const T mixed = (1.0 - lapse) * chosen + 0.5 * lapse;
   if (learn_value(lapse) > 0.0) return log(mixed);
-  return pick(likely, T(0.0), q) - log1p(tail);
+  // the last term is 0, and carries the derivative by the lapse
+  return (pick(likely, T(0.0), q) - log1p(tail)) + lapse * ((0.5 - chosen) / chosen);
 }
 
 // Log-likelihoods (L) of the masked choices, and when each problem diverged: a trial, or -1.
