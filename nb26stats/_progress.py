@@ -10,7 +10,14 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def bar(total: int | None = None, *, desc: str, unit: str = "it", quiet: bool = False) -> Any:
+def bar(
+    total: int | None = None,
+    *,
+    desc: str,
+    unit: str = "it",
+    quiet: bool = False,
+    delay: float = 1.0,
+) -> Any:
     """Return a tqdm bar with ``update(n)`` and ``close()``; off where stderr is no terminal."""
     return _tqdm()(
         total=total,
@@ -18,7 +25,7 @@ def bar(total: int | None = None, *, desc: str, unit: str = "it", quiet: bool = 
         unit=unit,
         unit_scale=unit == "B",
         leave=False,
-        delay=1.0,
+        delay=delay,
         file=sys.stderr,
         disable=True if quiet else None,
     )
