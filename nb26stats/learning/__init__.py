@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from ._contrast import encode_contrast
 from ._metrics import behavior_metrics
+from ._profile_result import ProfileResult
 from ._psychometric import PsychometricResult, fit_psychometric
+from ._rule import DNNLearningRule
+from ._simulation import SimulationResult
 
 __all__ = [
+    "DNNLearningRule",
+    "ProfileResult",
     "PsychometricResult",
+    "SimulationResult",
     "behavior_metrics",
     "encode_contrast",
     "fit_psychometric",

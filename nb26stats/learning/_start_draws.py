@@ -36,7 +36,9 @@ def draw(model: Model, box: Box, seed: int, index: int) -> F64:
     if model.lapse:
         u[at + 2] = rng.uniform(*LOGIT_LAPSE)
     if not box.free[at + 1] and beta_is_scale(model):
-        u = model.to_coordinates(at_beta(model, model.to_natural(u), float(np.exp(box.lower[at + 1]))))
+        u = model.to_coordinates(
+            at_beta(model, model.to_natural(u), float(np.exp(box.lower[at + 1])))
+        )
     return box.clip(u)
 
 
@@ -98,7 +100,7 @@ def likeliest_starts(
         found = evaluate(
             model,
             start_task(trials, np.array([starts[i] for i in unsure]), box),
-            gradient=True,
+            gradient=gradient,
             n_threads=n_threads,
         )
         for i, diverged in zip(unsure, found.diverged, strict=True):

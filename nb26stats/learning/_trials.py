@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class Trials:
         The label of each session.
     position : ndarray of shape (T,), int64
         Where the trial stood in the data of the caller.
+    n_given : int
+        Trials of the caller, those left out included; 0 where nobody counted.
     """
 
     x: F64
@@ -45,7 +47,8 @@ class Trials:
     sessions: NDArray[np.int64] | None
     mask: NDArray[np.bool_]
     session_labels: tuple[Any, ...] = ()
-    position: NDArray[np.int64] | None = None
+    position: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    n_given: int = 0
 
     def __len__(self) -> int:
         return len(self.choice)
@@ -149,6 +152,7 @@ def check_trials(
         mask,
         labels,
         position,
+        n,
     )
 
 

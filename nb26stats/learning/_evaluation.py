@@ -1,0 +1,342 @@
+"""What a learning rule says about trials: likelihoods, simulations, profiles, held-out blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from nb26stats._check import as_int
+from nb26stats._progress import bar
+from nb26stats._seed import as_seed
+
+from . import _native
+from ._blocks import cross_validate
+from ._fit import BAR_DELAY, prior_of
+from ._fitted import path
+from ._model import F64, Model
+from ._options import Options, read_options
+from ._profile import profile
+from ._simulation import SimulationResult, simulate
+from ._start_draws import start_task
+from ._theta import check_theta
+from ._trials import Trials, check_inputs, check_side, check_trials
+
+if TYPE_CHECKING:
+    from ._profile_result import ProfileResult
+
+
+class LearningMethods:
+    """Methods of a learning rule beside its fit."""
+
+    random_state: Any
+    theta_: F64
+    n_features_in_: int
+
+    def one_step_proba(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rewards: ArrayLike | None = None,
+        correct_side: ArrayLike | None = None,
+    ) -> F64:
+        """Return P(left) and P(right) of every trial, given the choices before it.
+
+        The fitted network starts at the first trial and learns from the choices in ``y``.
+
+        Parameters
+        ----------
+        X, y, rewards, correct_side
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (T, 2)
+            Rows sum to 1; NaN on trials without a response.
+        """
+        return np.exp(self.one_step_log_proba(X, y, rewards=rewards, correct_side=correct_side))
+
+    def one_step_log_proba(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rewards: ArrayLike | None = None,
+        correct_side: ArrayLike | None = None,
+    ) -> F64:
+        """Return log P(left) and log P(right) of every trial, given the choices before it.
+
+        Parameters
+        ----------
+        X, y, rewards, correct_side
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of shape (T, 2)
+            Logarithms; NaN on trials without a response.
+        """
+        _, model, trials = self._fitted(X, y, rewards=rewards, correct_side=correct_side)
+        walk = path(model, trials, self.theta_)
+        return np.column_stack([walk.log_left, walk.log_right])
+
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rewards: ArrayLike | None = None,
+        correct_side: ArrayLike | None = None,
+        sessions: ArrayLike | None = None,
+        likelihood_mask: ArrayLike | None = None,
+    ) -> float:
+        """Return the mean log-likelihood per counted trial (nats), one step ahead.
+
+        Parameters stay as they are; weights run over all trials from the first. To score late
+        trials, hand over the earlier ones too and mask them: the weights need the history.
+
+        Parameters
+        ----------
+        X, y, rewards, correct_side, sessions, likelihood_mask
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        float
+            -0.693 is chance.
+        """
+        options, model, trials = self._fitted(
+            X,
+            y,
+            rewards=rewards,
+            correct_side=correct_side,
+            sessions=sessions,
+            likelihood_mask=likelihood_mask,
+        )
+        loglik, _ = _native.loglik(model, trials, self.theta_[None], n_threads=options.n_threads)
+        return float(loglik[0]) / trials.n_counted
+
+    def log_likelihood(
+        self,
+        theta: ArrayLike,
+        X: ArrayLike,
+        y: ArrayLike,
+        rewards: ArrayLike | None = None,
+        *,
+        correct_side: ArrayLike | None = None,
+        likelihood_mask: ArrayLike | None = None,
+        return_grad: bool = False,
+    ) -> float | tuple[float, F64]:
+        """Return the log-likelihood at given parameters; no fit is needed.
+
+        Parameters
+        ----------
+        theta : array-like of shape (P,)
+            W1 and W2 by rows, alpha, beta (also where a fit holds it) and, if used, lapse.
+        X, y, rewards, correct_side, likelihood_mask
+            As for :meth:`fit`.
+        return_grad : bool, default=False
+            Whether the gradient is returned too.
+
+        Returns
+        -------
+        float or (float, ndarray of shape (P,))
+            Nats; with the derivatives by ``theta`` as it stands. Where the weights explode the
+            value lies far below all others, with a gradient of zeros.
+        """
+        options = self._options()
+        trials = check_trials(
+            X,
+            y,
+            rewards=rewards,
+            correct_side=correct_side,
+            likelihood_mask=likelihood_mask,
+            drop_no_response=options.drop_no_response,
+        )
+        model = options.model(trials.x.shape[1])
+        point = check_theta(model, theta, "theta")[None]
+        if return_grad:
+            loglik, slopes, _ = _native.gradient(
+                model, trials, point, mode=options.gradient, n_threads=options.n_threads
+            )
+            return float(loglik[0]), slopes[0]
+        return float(_native.loglik(model, trials, point, n_threads=options.n_threads)[0][0])
+
+    def simulate(
+        self,
+        X: ArrayLike,
+        correct_side: ArrayLike,
+        *,
+        n_runs: int = 1,
+        theta: ArrayLike | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> SimulationResult:
+        """Let the network choose for itself and learn from its own choices.
+
+        Parameters
+        ----------
+        X : array-like of shape (T, D)
+            Inputs.
+        correct_side : array-like of shape (T,)
+            Correct sides in [0, 1], 1 is right. Where NaN, the simulated choice is treated as
+            ``missing_reward`` says.
+        n_runs : int, default=1
+            Number of runs.
+        theta : array-like of shape (P,), optional
+            Parameters; those of the fit by default.
+        random_state : int, Generator, RandomState or None, default=None
+            Key of the choices. A run depends on the key and its number alone.
+
+        Returns
+        -------
+        SimulationResult
+            ``choice``, ``reward`` and ``p_right`` of shape (n_runs, T), and ``weights`` at the end.
+        """
+        options = self._options()
+        x = check_inputs(X)
+        side = check_side(correct_side, len(x))
+        runs = as_int(n_runs, "n_runs", minimum=1)
+        model = options.model(x.shape[1])
+        if theta is None:
+            check_is_fitted(self, "theta_")
+            validate_data(self, X, reset=False, skip_check_array=True)
+            point: F64 = self.theta_
+        else:
+            point = check_theta(model, theta, "theta")
+        return simulate(
+            model,
+            x,
+            side,
+            point,
+            n_runs=runs,
+            seed=as_seed(random_state),
+            n_threads=options.n_threads,
+        )
+
+    def profile_likelihood(
+        self,
+        name: str,
+        grid: ArrayLike,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rewards: ArrayLike | None = None,
+        correct_side: ArrayLike | None = None,
+        sessions: ArrayLike | None = None,
+        likelihood_mask: ArrayLike | None = None,
+        level: float = 0.95,
+    ) -> ProfileResult:
+        """Return how well the choices determine one parameter: refits with it held, along a grid.
+
+        Parameters
+        ----------
+        name : str
+            ``"alpha"``, ``"beta"``, ``"lapse"`` or a weight such as ``"W1[0,2]"``.
+        grid : array-like of shape (n,)
+            Values in natural units.
+        X, y, rewards, correct_side, sessions, likelihood_mask
+            As for :meth:`fit`, the same data.
+        level : float, default=0.95
+            Level of the interval.
+
+        Returns
+        -------
+        ProfileResult
+            The curve, and the interval in which it stays within half the chi-squared quantile of
+            its maximum.
+        """
+        options, model, trials = self._fitted(
+            X,
+            y,
+            rewards=rewards,
+            correct_side=correct_side,
+            sessions=sessions,
+            likelihood_mask=likelihood_mask,
+        )
+        region = options.box(model)
+        u = region.clip(model.to_coordinates(self.theta_))
+        with bar(
+            desc="profile_likelihood", unit="refit", quiet=not options.verbose, delay=BAR_DELAY
+        ) as shown:
+            return profile(
+                model,
+                start_task(trials, u[None], region),
+                u,
+                name,
+                grid,
+                prior=prior_of(options, model),
+                level=level,
+                max_iter=options.max_iter,
+                gradient=options.gradient,
+                n_threads=options.n_threads,
+                on_done=shown.update,
+            )
+
+    def cross_val_blocks(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        rewards: ArrayLike | None = None,
+        correct_side: ArrayLike | None = None,
+        sessions: ArrayLike | None = None,
+        likelihood_mask: ArrayLike | None = None,
+        n_blocks: int = 10,
+    ) -> dict[str, Any]:
+        """Return how well fits without a block of trials predict the choices in it.
+
+        Each block is left out of the likelihood once; the network still learns through it, so the
+        sequence stays whole.
+
+        Parameters
+        ----------
+        X, y, rewards, correct_side, sessions, likelihood_mask
+            As for :meth:`fit`. With ``sessions``, blocks are made of whole sessions.
+        n_blocks : int, default=10
+            Number of blocks.
+
+        Returns
+        -------
+        dict
+            ``block_loglik`` and ``block_n`` of shape (n_blocks,): log-likelihood and counted trials
+            of each block; ``mean``: log-likelihood per counted trial (nats); ``blocks`` of shape
+            (T,): the block of each trial used; ``block_theta`` and ``block_n_hit``: parameters of
+            the refits, and how many starts found each.
+        """
+        options = self._options()
+        trials = check_trials(
+            X,
+            y,
+            rewards=rewards,
+            correct_side=correct_side,
+            sessions=sessions,
+            likelihood_mask=likelihood_mask,
+            drop_no_response=options.drop_no_response,
+        )
+        blocks = as_int(n_blocks, "n_blocks", minimum=2)
+        seed = as_seed(self.random_state)
+        with bar(
+            desc="cross_val_blocks", unit="start", quiet=not options.verbose, delay=BAR_DELAY
+        ) as shown:
+            return cross_validate(
+                options,
+                options.model(trials.x.shape[1]),
+                trials,
+                seed,
+                blocks,
+                on_done=shown.update,
+            )
+
+    def _options(self) -> Options:
+        return read_options(self)
+
+    def _fitted(self, X: ArrayLike, y: ArrayLike, **given: Any) -> tuple[Options, Model, Trials]:
+        """Return options, model and trials for a method of a fitted estimator."""
+        check_is_fitted(self, "theta_")
+        options = self._options()
+        trials = check_trials(X, y, drop_no_response=options.drop_no_response, **given)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return options, options.model(self.n_features_in_), trials
