@@ -20,10 +20,16 @@ if TYPE_CHECKING:
         discretize,
         mutual_information,
     )
-    from .learning import behavior_metrics, encode_contrast, fit_psychometric
+    from .learning import (
+        DNNLearningRule,
+        behavior_metrics,
+        encode_contrast,
+        fit_psychometric,
+    )
     from .streaming import OjaPCA, oja_asymptotic_covariance
 
 _HOMES = {
+    "DNNLearningRule": "learning",
     "DiscretePID": "information",
     "GaussianPID": "information",
     "NB26StatsWarning": "_warnings",
@@ -46,6 +52,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "DNNLearningRule",
     "DiscretePID",
     "GaussianPID",
     "NB26StatsWarning",

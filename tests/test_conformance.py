@@ -52,6 +52,14 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
         name: dict.fromkeys(OF_ONE_MATRIX, "fit takes a list of sources")
         for name in ("DiscretePID", "GaussianPID")
     },
+    "DNNLearningRule": {
+        **dict.fromkeys(
+            [check for check in OF_ONE_MATRIX if check != "check_fit1d"],
+            "fit needs the rewards or the correct sides of the trials",
+        ),
+        "check_methods_sample_order_invariance": "trials are a sequence: their order matters",
+        "check_methods_subset_invariance": "trials are a sequence: later ones need the earlier",
+    },
     "TimeResolvedPID": dict.fromkeys(OF_ONE_MATRIX, "fit takes areas by name, and times"),
 }
 # other settings that the suite should see, by estimator
