@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,8 @@ from reference.learning import det
 
 from nb26stats.learning._box import Box, box
 from nb26stats.learning._model import F64, Model
+from nb26stats.learning._optimize import Task
 from nb26stats.learning._trials import Trials
-
-if TYPE_CHECKING:
-    from nb26stats.learning._optimize import Task
 
 MICE = Path(
     os.environ.get("NB26STATS_MICE")
@@ -32,8 +29,6 @@ def fixed_trials(n: int) -> Trials:
 
 def problem(model: Model, trials: Trials, u: F64, region: Box | None = None) -> Task:
     """The problem of maximising the likelihood of all counted trials from one or more starts."""
-    from nb26stats.learning._optimize import Task
-
     region = box(model) if region is None else region
     starts = np.atleast_2d(u)
     n = len(starts)

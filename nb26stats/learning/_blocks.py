@@ -15,7 +15,7 @@ from nb26stats._warnings import warn
 
 from ._embedding import embeddings
 from ._model import F64, Model
-from ._optimize import Task, evaluate, maximize
+from ._optimize import CONVERGED, START_DIVERGED, Task, evaluate, maximize
 from ._options import Options
 from ._prior import gaussian_prior
 from ._start_draws import likeliest_starts
@@ -23,7 +23,6 @@ from ._trials import Trials
 
 HIT = 0.5
 """Starts that end so near the best, in log units, found the same optimum."""
-CONVERGED, DIVERGED_START = 0, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ def cross_validate(
     seed: int,
     n_blocks: int,
     *,
-    on_done: Callable[[int], None] | None = None,
+    on_done: Callable[[int], object] | None = None,
 ) -> dict[str, Any]:
     """Return how well fits without a block predict the choices in it, block by block.
 
@@ -144,7 +143,7 @@ def _refit_in_jobs(
     trials: Trials,
     masks: NDArray[np.bool_],
     seed: int,
-    on_done: Callable[[int], None] | None,
+    on_done: Callable[[int], object] | None,
 ) -> Refits:
     jobs = min(effective_n_jobs(options.n_jobs), len(masks))
     if jobs == 1:
@@ -162,7 +161,7 @@ def refit(
     masks: NDArray[np.bool_],
     seed: int,
     *,
-    on_done: Callable[[int], None] | None = None,
+    on_done: Callable[[int], object] | None = None,
 ) -> Refits:
     """Return the best fit under each mask; all starts of all masks advance together."""
     region, n = options.box(model), len(masks)
@@ -201,7 +200,7 @@ def refit(
         n_threads=options.n_threads,
         on_done=on_done,
     )
-    objective = np.where(found.end == DIVERGED_START, -np.inf, found.objective)
+    objective = np.where(found.end == START_DIVERGED, -np.inf, found.objective)
     at = np.array([int(np.where(in_mask == b, objective, -np.inf).argmax()) for b in range(n)])
     near = objective >= objective[at][in_mask] - HIT
     return Refits(

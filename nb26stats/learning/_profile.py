@@ -17,7 +17,7 @@ from nb26stats._warnings import warn
 from ._box import TOUCH
 from ._gauge import turned
 from ._model import F64, Model
-from ._optimize import Prior, Task, evaluate, maximize
+from ._optimize import CONVERGED, START_DIVERGED, Prior, Task, evaluate, maximize
 from ._profile_result import ProfileResult
 
 GAIN = 1e-4
@@ -25,7 +25,6 @@ GAIN = 1e-4
 SURPASSED = 0.01
 """A refit so much above the fit shows that the fit was no maximum."""
 MAX_ROUNDS = 50
-CONVERGED, DIVERGED_START = 0, 3
 
 
 def profile(
@@ -40,7 +39,7 @@ def profile(
     max_iter: int = 300,
     gradient: str = "reverse",
     n_threads: int = 0,
-    on_done: Callable[[int], None] | None = None,
+    on_done: Callable[[int], object] | None = None,
 ) -> ProfileResult:
     """Return the profile likelihood of one parameter around a fit.
 
@@ -105,7 +104,7 @@ def profile(
         improved = np.zeros(n, dtype=bool)
         for row, i in enumerate(here):
             gain = found.objective[row] - objective[i]
-            if found.end[row] != DIVERGED_START and gain > 0.0:
+            if found.end[row] != START_DIVERGED and gain > 0.0:
                 improved[i] |= gain > GAIN
                 best[i], objective[i] = found.u[row], found.objective[row]
                 loglik[i], converged[i] = found.loglik[row], found.end[row] == CONVERGED

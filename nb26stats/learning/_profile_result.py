@@ -127,6 +127,6 @@ class ProfileResult(Result):
         """
         from nb26stats import plotting
 
-        draw: Any = plotting.plot_profile  # type: ignore[attr-defined,unused-ignore]
+        draw: Any = plotting.plot_profile
         axes: Axes = draw(self, ax=ax, **style)
         return axes
