@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -553,3 +553,63 @@ def test_the_best_is_the_best_of_all_starts() -> None:
     optimum = find_optimum(options, model, check_trials(X, Y, rewards=R), 0)
     assert optimum.loglik == optimum.logliks[0]
     assert options.box(model).holds(optimum.u)
+
+
+def test_a_fixed_learning_rate() -> None:
+    est = _fit("1L", rule="rpe", alpha_bounds=(0.01, 0.01))
+    assert est.fixed_ == {"alpha": pytest.approx(0.01)}
+    assert (est.n_params_, est.hessian_.shape) == (7, (7, 7))
+    assert np.isnan(est.std_errors_["log_alpha"])
+    assert re.search(r"alpha +0\.01 +- +fixed", est.summary())
+    # no shallow network with this learning rate lies in the deep box
+    assert len(_fit("2L", rule="rpe", alpha_bounds=(0.01, 0.01)).restart_logliks_) >= 3
+
+
+def test_blocks_of_a_fit_use_its_key() -> None:
+    est = _fit("1L", rule="rpe", random_state=None, penalty="gaussian")
+    a = est.cross_val_blocks(X, Y, rewards=R, n_blocks=3)
+    b = est.cross_val_blocks(X, Y, rewards=R, n_blocks=3)
+    np.testing.assert_array_equal(a["block_theta"], b["block_theta"])
+    assert est._seed() == est.seed_
+    assert est.set_params(random_state=4)._seed() == 4
+
+
+def test_a_profile_starts_from_a_fit_on_the_bounds() -> None:
+    est = _fit("2L", rule="rpe", weight_bound=0.3)
+    assert any(name.startswith("W") for name in est.at_bounds_)
+    alpha = est.params_["alpha"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = est.profile_likelihood("alpha", [alpha], X, Y, rewards=R)
+    assert result.loglik[0] == pytest.approx(est.loglik_, abs=1e-3)
+
+
+class _Bar:
+    """A bar that remembers."""
+
+    made: ClassVar[list[_Bar]] = []
+
+    def __init__(self, total: int | None = None, **kw: Any) -> None:
+        self.total, self.kw, self.done = total, kw, 0
+        _Bar.made.append(self)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def update(self, n: int) -> None:
+        self.done += n
+
+
+def test_a_bar_counts_the_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_module, "bar", _Bar)
+    _Bar.made.clear()
+    est = _fit("2L")
+    (own,) = [b for b in _Bar.made if not b.kw["quiet"]]
+    assert own.total == own.done == len(est.restart_logliks_)
+    assert own.kw["delay"] == 2.0
+    _Bar.made.clear()
+    _fit("2L", verbose=False)
+    assert all(b.kw["quiet"] for b in _Bar.made)

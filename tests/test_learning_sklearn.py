@@ -207,3 +207,11 @@ def test_a_fit_that_fails_keeps_the_one_before() -> None:
     with pytest.raises(ValueError, match="X must be finite"):
         est.fit(X * np.nan, Y, rewards=R)
     _same(_fields(est), before)
+
+
+def test_names_that_scikit_learn_refuses_are_refused() -> None:
+    frame = pd.DataFrame(X, columns=["left", 2, "one"])
+    est = DNNLearningRule("1L", **QUICK)
+    with pytest.raises(TypeError, match="Feature names are only supported"):
+        est.fit(frame, Y, rewards=R)
+    assert not _fields(est)

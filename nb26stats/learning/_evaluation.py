@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,8 @@ class LearningMethods:
     random_state: Any
     theta_: F64
     n_features_in_: int
+    seed_: int
+    _u_: F64
 
     def one_step_proba(
         self,
@@ -257,7 +260,7 @@ class LearningMethods:
             likelihood_mask=likelihood_mask,
         )
         region = options.box(model)
-        u = region.clip(model.to_coordinates(self.theta_))
+        u = self._u_
         with bar(
             desc="profile_likelihood", unit="refit", quiet=not options.verbose, delay=BAR_DELAY
         ) as shown:
@@ -317,7 +320,7 @@ class LearningMethods:
             drop_no_response=options.drop_no_response,
         )
         blocks = as_int(n_blocks, "n_blocks", minimum=2)
-        seed = as_seed(self.random_state)
+        seed = self._seed()
         with bar(
             desc="cross_val_blocks", unit="start", quiet=not options.verbose, delay=BAR_DELAY
         ) as shown:
@@ -332,6 +335,11 @@ class LearningMethods:
 
     def _options(self) -> Options:
         return read_options(self)
+
+    def _seed(self) -> int:
+        """Return the key of the fit, if there was one and the parameter does not name another."""
+        drawn = not isinstance(self.random_state, numbers.Real)
+        return self.seed_ if drawn and hasattr(self, "seed_") else as_seed(self.random_state)
 
     def _fitted(self, X: ArrayLike, y: ArrayLike, **given: Any) -> tuple[Options, Model, Trials]:
         """Return options, model and trials for a method of a fitted estimator."""

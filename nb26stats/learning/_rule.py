@@ -329,6 +329,8 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
             likelihood_mask=likelihood_mask,
             drop_no_response=options.drop_no_response,
         )
+        # names of columns that scikit-learn refuses are refused before the work
+        validate_data(BaseEstimator(), X, skip_check_array=True)
         model = options.model(trials.x.shape[1])
         starts = None if init is None else check_init(model, init)
         warn_of_data(trials)
@@ -337,6 +339,8 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         found = fitted_fields(options, model, trials, optimum)
         validate_data(self, X, skip_check_array=True)
         self.seed_ = seed
+        # in the box, where the canonical form of two linear layers need not lie
+        self._u_ = optimum.u
         for name, value in found.items():
             setattr(self, name, value)
         return self
