@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .learning import (
         DNNLearningRule,
         behavior_metrics,
+        compare_architectures,
+        compare_learning_rules,
         encode_contrast,
         fit_psychometric,
     )
@@ -36,6 +38,8 @@ _HOMES = {
     "OjaPCA": "streaming",
     "TimeResolvedPID": "information",
     "behavior_metrics": "learning",
+    "compare_architectures": "learning",
+    "compare_learning_rules": "learning",
     "datasets": "",
     "discretize": "information",
     "encode_contrast": "learning",
@@ -60,6 +64,8 @@ __all__ = [
     "TimeResolvedPID",
     "__version__",
     "behavior_metrics",
+    "compare_architectures",
+    "compare_learning_rules",
     "datasets",
     "discretize",
     "encode_contrast",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._compare import compare_architectures, compare_learning_rules
 from ._contrast import encode_contrast
 from ._metrics import behavior_metrics
 from ._profile_result import ProfileResult
@@ -15,6 +16,8 @@ __all__ = [
     "PsychometricResult",
     "SimulationResult",
     "behavior_metrics",
+    "compare_architectures",
+    "compare_learning_rules",
     "encode_contrast",
     "fit_psychometric",
 ]
