@@ -20,7 +20,7 @@ namespace nb26 {
 struct BoxedOptions {
   std::int64_t max_iter = 300;
   int memory = 20;
-  double ftol = 1e-10;  // relative gain of an iteration
+  double ftol = 1e-10;  // relative gain of an iteration, two running
   double gtol = 1e-4;   // largest entry of the projected gradient
 };
 
@@ -197,7 +197,9 @@ class Boxed {
     x_.swap(best_x_);
     g_.swap(best_g_);
     ++iterations_;
-    const bool small = gain <= options_.ftol * scale;
+    // one step of little gain may have been a poor step: two running are needed
+    n_small_ = gain <= options_.ftol * scale ? n_small_ + 1 : 0;
+    const bool small = n_small_ >= 2;
     if (projected_gradient() <= options_.gtol || (small && rejected_ == 0)) {
       finish(BoxedEnd::kConverged);
     } else if (small) {
@@ -386,7 +388,7 @@ class Boxed {
   LineSearch search_;
   double f_ = 0.0, best_f_ = 0.0, slope_ = 0.0, theta_ = 1.0;
   std::int64_t iterations_ = 0, evaluations_ = 0;
-  int tried_ = 0, rejected_ = 0;
+  int tried_ = 0, rejected_ = 0, n_small_ = 0;
   bool restarted_ = false;
   BoxedEnd end_ = BoxedEnd::kRunning;
 };
