@@ -201,6 +201,33 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
         ValueError,
         "y holds -2147483648, R's NA_integer_; use NA_real_ or drop it",
     ),
+    ({"X": None}, TypeError, "X must not be None"),
+    (
+        {"X": pd.DataFrame({"a": X[:, 0], "b": X[:, 1] > 0})},
+        TypeError,
+        "X must hold real numbers, but column 'b' holds booleans (bool)",
+    ),
+    (
+        {"X": pd.DataFrame({"a": X[:, 0], "b": pd.Series(list("LRLRLR"), dtype=object)})},
+        TypeError,
+        "X must hold real numbers, but column 'b' holds no numbers (object)",
+    ),
+    ({"X": X > 0}, TypeError, "X must hold real numbers, got bool values"),
+    (
+        {"y": dict(enumerate(Y))},
+        TypeError,
+        "y must be a sequence with a value per trial, got a dict",
+    ),
+    (
+        {"rewards": {0.0, 1.0}},
+        TypeError,
+        "rewards must be a sequence with a value per trial, got a set",
+    ),
+    (
+        {"sessions": dict(enumerate(Y))},
+        TypeError,
+        "sessions must be a sequence with a label per trial, got a dict",
+    ),
     # outcomes
     (
         {"rewards": None},
@@ -324,10 +351,11 @@ OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"penalty": None}, TypeError, "penalty=None (NoneType) must be one of 'none', 'gaussian'"),
     ({"weight_sd": 0.0}, ValueError, "weight_sd=0 must be greater than 0"),
     ({"weight_bound": 0}, ValueError, "weight_bound=0 must be greater than 0"),
+    ({"weight_bound": 1e5}, ValueError, "weight_bound=100000 must be at most 10000"),
     (
         {"alpha_bounds": (0.0, 1.0)},
         ValueError,
-        "alpha_bounds[0]=0 must be greater than 0",
+        "alpha_bounds[0]=0 must lie in [1e-100, 1e+100]",
     ),
     (
         {"alpha_bounds": (0.5, 0.1)},
@@ -430,6 +458,28 @@ def test_refusals_of_parameters(theta: Any, error: type[Exception], message: str
     assert str(caught.value) == message.replace("theta", "init")
 
 
+def test_refusals_of_starts() -> None:
+    est = DNNLearningRule("1L")
+    with pytest.raises(ValueError, match=r"^init must have shape \(parameters,\) or \(n, param"):
+        est.fit(X, Y, rewards=R, init=np.zeros((1, 1, 5)))
+    with pytest.raises(ValueError, match=r"^init must have rows of one length, got ragged ones$"):
+        est.fit(X, Y, rewards=R, init=[[1, 2], [3]])
+    with pytest.raises(ValueError, match=r"^init must hold 5 values .*, got 0$"):
+        est.fit(X, Y, rewards=R, init=[])
+    with pytest.raises(TypeError, match=r"^init must hold real numbers, got a dict"):
+        est.fit(X, Y, rewards=R, init={"alpha": 0.1})
+
+
+def test_frames_with_pandas_own_numbers() -> None:
+    frame = pd.DataFrame(X).astype({0: "Float64", 1: "float32", 2: "Int64"})
+    want = X.copy()
+    want[:, 1] = X[:, 1].astype(np.float32)
+    np.testing.assert_array_equal(check_trials(frame, Y, rewards=R).x, want)
+    frame.iloc[4, 0] = pd.NA
+    with pytest.raises(ValueError, match=r"^X must be finite, got nan at trial 4, input 0$"):
+        check_trials(frame, Y, rewards=R)
+
+
 def test_a_lapse_must_be_a_share_of_choices() -> None:
     est = DNNLearningRule("1L", lapse=True)
     with pytest.raises(ValueError, match=r"^theta: lapse=0\.6 must lie in \[0, 0\.5\]$"):
@@ -460,6 +510,8 @@ def test_remarks_on_data() -> None:
     none = (NB26StatsWarning, "no trial is rewarded: check the coding of rewards")
     assert none in _messages(rewards=np.zeros(6))
     assert none in _messages(rewards=[0, np.nan, 0, 0, np.nan, 0])
+    unknown = "no reward is known: nothing tells the model what the animal could learn"
+    assert (NB26StatsWarning, unknown) in _messages(rewards=np.full(6, np.nan))
     remarks = [m for category, m in _messages() if category is NB26StatsWarning]
     assert remarks == []
 

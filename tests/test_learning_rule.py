@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from reference.learning import det, det_theta
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from nb26stats.learning import DNNLearningRule
 from nb26stats.learning import _fit as fit_module
@@ -502,6 +503,16 @@ def test_bits_do_not_depend_on_the_backend() -> None:
             other = _fit("2NL")
         np.testing.assert_array_equal(base.theta_, other.theta_)
         np.testing.assert_array_equal(base.restart_logliks_, other.restart_logliks_)
+
+
+def test_bits_do_not_depend_on_threads_of_blas() -> None:
+    kw = {"rule": "rpe", "hidden": 12, "n_restarts": 1, "max_iter": 5}
+    base = _fit("2L", **kw)
+    with threadpool_limits(limits=1):
+        other = _fit("2L", **kw)
+    for name in ("theta_", "hessian_", "hessian_eigenvalues_"):
+        np.testing.assert_array_equal(getattr(base, name), getattr(other, name))
+    assert str(base.std_errors_) == str(other.std_errors_)
 
 
 def test_seeds() -> None:

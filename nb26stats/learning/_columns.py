@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,18 @@ def as_column(value: object, name: str, n: int, of: str = "X") -> NDArray[np.flo
     of : str
         What has n trials, for the message.
     """
+    if isinstance(value, (Mapping, Set)):
+        raise TypeError(f"{name} must be a sequence with a value per trial, got {_kind(value)}")
     # one trial comes from R as a scalar
     plain = as_list(value, name) if np.ndim(value) == 0 else value  # type: ignore[arg-type]
     out = as_vector(_plain(plain), name)
     if len(out) != n:
         raise ValueError(f"{name} has {len(out)} values, but {of} has {n} trials")
     return out
+
+
+def _kind(value: object) -> str:
+    return f"a {type(value).__name__}"
 
 
 def _plain(value: Any) -> Any:
@@ -70,6 +77,8 @@ def as_labels(value: object, n: int, of: str = "X") -> tuple[NDArray[np.int64], 
     of : str
         What has n trials, for the message.
     """
+    if isinstance(value, (Mapping, Set)):
+        raise TypeError(f"sessions must be a sequence with a label per trial, got {_kind(value)}")
     labels = _label_list(value)
     if len(labels) != n:
         raise ValueError(f"sessions has {len(labels)} values, but {of} has {n} trials")

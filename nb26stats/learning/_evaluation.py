@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nb26stats._blas import one_blas_thread
 from nb26stats._check import as_int
 from nb26stats._progress import bar
 from nb26stats._seed import as_seed
@@ -261,9 +262,10 @@ class LearningMethods:
         )
         region = options.box(model)
         u = self._u_
-        with bar(
+        shown = bar(
             desc="profile_likelihood", unit="refit", quiet=not options.verbose, delay=BAR_DELAY
-        ) as shown:
+        )
+        with one_blas_thread(), shown:
             return profile(
                 model,
                 start_task(trials, u[None], region),
@@ -321,9 +323,10 @@ class LearningMethods:
         )
         blocks = as_int(n_blocks, "n_blocks", minimum=2)
         seed = self._seed()
-        with bar(
+        shown = bar(
             desc="cross_val_blocks", unit="start", quiet=not options.verbose, delay=BAR_DELAY
-        ) as shown:
+        )
+        with one_blas_thread(), shown:
             return cross_validate(
                 options,
                 options.model(trials.x.shape[1]),

@@ -182,5 +182,7 @@ def warn_of_data(trials: Trials) -> None:
         warn(
             f"all {counted.size} counted choices are {side}: the likelihood has no interior maximum"
         )
-    if not (trials.rewards > 0.0).any():
+    if np.isnan(trials.rewards).all():
+        warn("no reward is known: nothing tells the model what the animal could learn")
+    elif not (trials.rewards > 0.0).any():
         warn("no trial is rewarded: check the coding of rewards")

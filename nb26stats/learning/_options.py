@@ -7,11 +7,13 @@ from typing import Any
 
 from nb26stats._check import as_bool, as_choice, as_float, as_int, as_list
 
-from ._box import Box, box
+from ._box import DIVERGED, Box, box
 from ._embedding import shallow
 from ._model import ACTIVATIONS, ARCHITECTURES, MISSING_REWARD, POLICY_RULES, RULES, Model
 
 N_RESTARTS = {"1L": 4, "2L": 8, "2NL": 24}
+LARGEST = 1e100
+"""Bounds beyond it, or below its inverse, would leave the range of numbers when rescaled."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def read_options(est: Any) -> Options:
         weight_decay=as_float(est.weight_decay, "weight_decay", minimum=0.0, maximum=1.0),
         penalty=as_choice(est.penalty, "penalty", ("none", "gaussian")),
         weight_sd=as_float(est.weight_sd, "weight_sd", above=0.0),
-        weight_bound=as_float(est.weight_bound, "weight_bound", above=0.0),
+        weight_bound=as_float(est.weight_bound, "weight_bound", above=0.0, maximum=DIVERGED),
         alpha_bounds=_bounds(est.alpha_bounds, "alpha_bounds"),
         beta_bounds=_bounds(est.beta_bounds, "beta_bounds"),
         n_restarts=n_restarts,
@@ -156,7 +158,10 @@ def _bounds(value: object, name: str) -> tuple[float, float]:
     pair = as_list(value, name)
     if len(pair) != 2:
         raise ValueError(f"{name} must be a pair (low, high), got {len(pair)} values")
-    low, high = (as_float(v, f"{name}[{i}]", above=0.0) for i, v in enumerate(pair))
+    low, high = (
+        as_float(v, f"{name}[{i}]", minimum=1 / LARGEST, maximum=LARGEST)
+        for i, v in enumerate(pair)
+    )
     if low > high:
         raise ValueError(f"{name}=({low:g}, {high:g}) must be (low, high) with low <= high")
     return low, high

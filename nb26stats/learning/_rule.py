@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from nb26stats._blas import one_blas_thread
 from nb26stats._check import as_choice
 from nb26stats._seed import as_seed
 
@@ -335,8 +336,9 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         starts = None if init is None else check_init(model, init)
         warn_of_data(trials)
         seed = as_seed(self.random_state)
-        optimum = find_optimum(options, model, trials, seed, init=starts)
-        found = fitted_fields(options, model, trials, optimum)
+        with one_blas_thread():
+            optimum = find_optimum(options, model, trials, seed, init=starts)
+            found = fitted_fields(options, model, trials, optimum)
         validate_data(self, X, skip_check_array=True)
         self.seed_ = seed
         # in the box, where the canonical form of two linear layers need not lie

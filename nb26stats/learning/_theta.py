@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nb26stats._check import as_vector
+from nb26stats._check import as_numbers, as_vector
 
 from ._model import F64, Model
 
@@ -31,5 +31,7 @@ def check_theta(model: Model, value: object, name: str) -> F64:
 
 def check_init(model: Model, init: Any) -> F64:
     """Return starts of the caller as (n, P) natural parameters."""
-    rows = [init] if np.ndim(init) < 2 else list(np.asarray(init))
-    return np.array([check_theta(model, row, "init") for row in rows])
+    rows = as_numbers(init, "init")
+    if rows.ndim > 2:
+        raise ValueError(f"init must have shape (parameters,) or (n, parameters), got {rows.shape}")
+    return np.array([check_theta(model, row, "init") for row in np.atleast_2d(rows)])

@@ -160,7 +160,9 @@ def check_inputs(X: object) -> F64:
     """Return inputs of shape (T, D) as finite float64."""
     if hasattr(X, "toarray"):
         raise TypeError("X must be a dense table: convert it with X.toarray()")
-    numbers = as_numbers(X, "X")
+    if X is None:
+        raise TypeError("X must not be None")
+    numbers = as_numbers(_frame_numbers(X), "X")
     if numbers.ndim != 2:
         raise ValueError(
             f"X must have shape (trials, inputs), got {numbers.shape}: for contrasts take "
@@ -176,6 +178,18 @@ def check_inputs(X: object) -> F64:
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise ValueError(f"X must be finite, got {x[row, column]} at trial {row}, input {column}")
     return x
+
+
+def _frame_numbers(X: Any) -> Any:
+    """Return a DataFrame of numbers as an array, anything else as it is."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "to_numpy")):
+        return X
+    for name, kind in X.dtypes.items():
+        if getattr(kind, "kind", "O") not in "iuf":
+            what = "booleans" if getattr(kind, "kind", "O") == "b" else "no numbers"
+            raise TypeError(f"X must hold real numbers, but column {name!r} holds {what} ({kind})")
+    # pandas' own kinds of numbers have a missing value of their own
+    return X.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def check_side(correct_side: object, n: int) -> F64:
