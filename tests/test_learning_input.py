@@ -115,8 +115,13 @@ def test_nothing_of_the_caller_changes() -> None:
     x, y, r = X.copy(), Y.astype(float), R.copy()
     for a in (x, y, r):
         a.flags.writeable = False
-    check_trials(x, y, rewards=r)
+    trials = check_trials(x, y, rewards=r)
     np.testing.assert_array_equal(x, X)
+    for name in ("x", "choice", "rewards", "correct_side", "mask", "position"):
+        assert not getattr(trials, name).flags.writeable
+    own = X.copy()
+    check_trials(own, y, rewards=r)
+    assert own.flags.writeable
 
 
 WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [

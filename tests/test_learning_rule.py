@@ -14,8 +14,9 @@ from reference.learning import det, det_theta
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from nb26stats.learning import DNNLearningRule
+from nb26stats.learning import DNNLearningRule, behavior_metrics
 from nb26stats.learning import _fit as fit_module
+from nb26stats.learning._course import course
 from nb26stats.learning._fit import all_starts, find_optimum
 from nb26stats.learning._options import read_options
 from nb26stats.learning._start_draws import draw, likeliest_starts
@@ -624,3 +625,32 @@ def test_a_bar_counts_the_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     _Bar.made.clear()
     _fit("2L", verbose=False)
     assert all(b.kw["quiet"] for b in _Bar.made)
+
+
+def test_pictures_of_a_fit() -> None:
+    from nb26stats import plotting
+
+    est = _fit("2NL", rule="rpe", penalty="gaussian")
+    sessions = np.repeat(["a", "b"], 100)
+    with plotting.style(offscreen=True):
+        weights = est.plot(sessions=sessions)
+        panels = est.plot("course", X=X, y=Y, contrast=CONTRAST, window=50, n_runs=3)
+        by_session = est.plot("course", X=X, y=Y, contrast=CONTRAST, sessions=sessions, n_runs=3)
+    # an input or an output each
+    assert len(weights) == 5
+    titles = ["Accuracy", "Bias", "Sensitivity"]
+    assert [p.get_title(loc="left") for p in panels] == titles
+    assert [p.get_title(loc="left") for p in by_session] == titles
+    # the line of the animal is there, and it is the animal's
+    (line,) = [drawn for drawn in panels[0].lines if drawn.get_label() == "animal"]
+    correct = ((CONTRAST > 0) == Y)[:50][CONTRAST[:50] != 0]
+    assert line.get_ydata()[0] == pytest.approx(correct.mean())
+
+
+def test_a_course_is_that_of_the_fitted_network() -> None:
+    est = _fit("1L", rule="rpe", penalty="gaussian")
+    found = course(est, X, Y, CONTRAST, window=40, n_runs=2, random_state=5)
+    side = np.where(CONTRAST == 0, np.nan, (CONTRAST > 0).astype(float))
+    run = est.simulate(X, side, n_runs=2, random_state=5)
+    for got, choice in zip([found.animal, *found.runs], [Y, *run.choice], strict=True):
+        assert got.equals(behavior_metrics(CONTRAST, choice, window=40))

@@ -401,7 +401,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         from nb26stats import plotting
 
         if chosen == "weights":
-            draw: Any = plotting.plot_learning_weights  # type: ignore[attr-defined,unused-ignore]
+            draw: Any = plotting.plot_learning_weights
             return draw(self, sessions=sessions, **style)
         if X is None or y is None or contrast is None:
             raise ValueError("kind='course' needs X, y and contrast")
@@ -417,7 +417,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
             n_runs=n_runs,
             random_state=random_state,
         )
-        draw = plotting.plot_learning_curve  # type: ignore[attr-defined,unused-ignore]
+        draw = plotting.plot_learning_curve
         if window is not None:
             style["sessions"] = sessions
         return draw(found.animal, simulated=found.runs, architecture=self.architecture, **style)

@@ -73,6 +73,8 @@ def _footnotes(est: DNNLearningRule, architecture: str, hidden: int) -> list[str
         notes.append("No standard errors: standard_errors=False.")
     elif architecture == "2L" and hidden > 1:
         notes.append("Hidden units of 2L can be rotated: its single weights have no errors.")
+    elif any(not (np.isfinite(error) or note) for _, _, error, note in _rows(est)):
+        notes.append("No error (-): the choices leave this parameter nearly open.")
     if est.std_errors_ is not None and not est.aic_is_penalised_:
         notes.append("Errors are from curvature; without a penalty their intervals are too narrow.")
     return notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ._columns import as_column, as_labels
 from ._model import REWARD_RULES, Model
 
 F64 = NDArray[np.float64]
+_Kind = TypeVar("_Kind", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -144,16 +145,23 @@ def check_trials(
             used, codes = np.unique(codes[known], return_inverse=True)
             codes, labels = codes.astype(np.int64), tuple(labels[i] for i in used)
     return Trials(
-        np.ascontiguousarray(x),
-        choice.astype(np.int8),
-        np.ascontiguousarray(reward),
-        np.ascontiguousarray(side),
-        codes,
-        mask,
+        _fixed(x),
+        _fixed(choice.astype(np.int8)),
+        _fixed(reward),
+        _fixed(side),
+        None if codes is None else _fixed(codes),
+        _fixed(mask),
         labels,
-        position,
+        _fixed(position),
         n,
     )
+
+
+def _fixed(values: NDArray[_Kind]) -> NDArray[_Kind]:
+    """Return a contiguous view that nobody can write to; the array itself may be the caller's."""
+    out = np.ascontiguousarray(values).view()
+    out.flags.writeable = False
+    return out
 
 
 def check_inputs(X: object) -> F64:
