@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         compare_learning_rules,
         encode_contrast,
         fit_psychometric,
+        select_hidden,
     )
     from .streaming import OjaPCA, oja_asymptotic_covariance
 
@@ -52,6 +53,7 @@ _HOMES = {
     "plotting": "",
     "r": "",
     "report": "",
+    "select_hidden": "learning",
     "streaming": "",
 }
 
@@ -78,6 +80,7 @@ __all__ = [
     "plotting",
     "r",
     "report",
+    "select_hidden",
     "streaming",
 ]
 

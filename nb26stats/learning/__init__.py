@@ -8,6 +8,7 @@ from ._metrics import behavior_metrics
 from ._profile_result import ProfileResult
 from ._psychometric import PsychometricResult, fit_psychometric
 from ._rule import DNNLearningRule
+from ._select import select_hidden
 from ._simulation import SimulationResult
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "compare_learning_rules",
     "encode_contrast",
     "fit_psychometric",
+    "select_hidden",
 ]
