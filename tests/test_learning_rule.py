@@ -14,7 +14,8 @@ from reference.learning import det, det_theta
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from nb26stats.learning import DNNLearningRule, behavior_metrics
+from nb26stats import NB26StatsWarning
+from nb26stats.learning import DNNLearningRule, behavior_metrics, encode_contrast
 from nb26stats.learning import _fit as fit_module
 from nb26stats.learning._course import course
 from nb26stats.learning._fit import all_starts, find_optimum
@@ -654,3 +655,29 @@ def test_a_course_is_that_of_the_fitted_network() -> None:
     run = est.simulate(X, side, n_runs=2, random_state=5)
     for got, choice in zip([found.animal, *found.runs], [Y, *run.choice], strict=True):
         assert got.equals(behavior_metrics(CONTRAST, choice, window=40))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_a_fit_of_one_trial(architecture: str) -> None:
+    est = DNNLearningRule(architecture, **QUICK)
+    with pytest.warns(NB26StatsWarning, match="no interior maximum"):
+        est.fit(X[:1], Y[:1], correct_side=Y[:1])
+    # the search ends where the slope, some times P(error), is below 1e-4
+    assert -1e-3 < est.loglik_ <= 0.0
+    assert est.p_right_.shape == (1,)
+    assert est.weights_.shape[0] == 2
+
+
+def test_a_fit_recovers_learning_rate_and_temperature() -> None:
+    rng = np.random.default_rng(4)
+    contrast = rng.choice([-0.5, -0.25, 0.25, 0.5], 4000)
+    x, side = encode_contrast(contrast), (contrast > 0).astype(float)
+    truth = np.array([0.2, 0.1, 0.3, 0.1, 0.4, 0.2, 0.01, 4.0])
+    est = DNNLearningRule("1L", rule="rpe", penalty="gaussian", random_state=0)
+    run = est.simulate(x, side, theta=truth, random_state=1)
+    est.fit(x, run.choice[0], rewards=run.reward[0])
+    for name, value in (("alpha", 0.01), ("beta", 4.0)):
+        z = (np.log(est.params_[name]) - np.log(value)) / est.std_errors_[f"log_{name}"]
+        assert abs(z) < 3.5
+    assert est.loglik_ > est.log_likelihood(truth, x, run.choice[0], run.reward[0]) - 5
