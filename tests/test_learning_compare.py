@@ -115,6 +115,14 @@ def test_standard_error_is_that_of_differences_of_blocks() -> None:
     np.testing.assert_allclose(np.sqrt((got[:, 1] ** 2).mean()), got[:, 0].std(), rtol=0.06)
 
 
+def test_a_first_block_worse_than_chance_is_a_footnote() -> None:
+    fits = [_fit("1L", 5050.0, **_blocks([-0.5])), _fit("2L", 5000.0, **_blocks([-0.4]))]
+    assert judge("m", fits).footnotes == [
+        "m, 2L (lowest AIC): without the first block its weights before that block are not known "
+        "(-9.00 nats per trial, chance is -0.69)"
+    ]
+
+
 def test_one_block_has_no_standard_error() -> None:
     a, b = _fit("a", 0.0, **_blocks([-0.5])), _fit("b", 10.0, **_blocks([-0.6]))
     assert np.isnan(heldout_difference(a, b)[1])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learning_mice import mice, needs_mice
+from learning_tools import mouse
 
 from nb26stats.learning import behavior_metrics
 
@@ -19,7 +19,6 @@ def _data(n: int = 400, seed: int = 0) -> tuple[F64, F64]:
     return c, (rng.random(n) < 1 / (1 + np.exp(-0.4 - 5 * c))).astype(float)
 
 
-@needs_mice
 @pytest.mark.parametrize(
     ("span", "want"),
     [
@@ -29,10 +28,8 @@ def _data(n: int = 400, seed: int = 0) -> tuple[F64, F64]:
     ],
 )
 def test_known_mouse(span: slice, want: tuple[float, float, float]) -> None:
-    mouse = mice().query("animal == 'DAP009'")
-    (row,) = behavior_metrics(
-        mouse["contrast"].to_numpy()[span], mouse["choice"].to_numpy()[span]
-    ).itertuples()
+    trials = mouse("DAP009")[span]
+    (row,) = behavior_metrics(trials["signed_contrast"], trials["choice_right"]).itertuples()
     np.testing.assert_allclose((row.accuracy, row.sensitivity, row.bias), want, atol=1e-4)
 
 

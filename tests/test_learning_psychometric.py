@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learning_mice import mice, needs_mice
+from learning_tools import mouse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
@@ -62,12 +62,11 @@ def test_gradient() -> None:
             np.testing.assert_allclose(gradient[i], numeric, rtol=1e-5, atol=1e-5)
 
 
-@needs_mice
 def test_real_mouse_is_no_worse_than_a_global_search() -> None:
     from scipy.optimize import differential_evolution
 
-    mouse = mice().query("animal == 'DAP009'").tail(1000)
-    c, a = mouse["contrast"].to_numpy(), mouse["choice"].to_numpy()
+    trials = mouse("DAP009").tail(1000)
+    c, a = trials["signed_contrast"].to_numpy(), trials["choice_right"].to_numpy()
     fit = fit_psychometric(c, a)
     search = differential_evolution(
         lambda t: -_loglik(c, a, t),

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 F64 = NDArray[np.float64]
 TIE = 4.0
 """Models whose AIC differs by less are tied."""
+CHANCE = float(np.log(2.0))
+"""What a guess loses per trial (nats)."""
 N_ERRORS = 2.0
 """A held-out difference counts from so many standard errors on."""
 
@@ -224,6 +226,12 @@ def _footnotes(animal: Hashable, best: Fit, near: Sequence[Fit]) -> list[str]:
             out.append(f"{animal}, {fit.name} ({rank}): the optimum {fit.doubt}")
         if fit.at_bounds:
             out.append(f"{animal}, {fit.name} ({rank}): on a bound: {', '.join(fit.at_bounds)}")
+        if fit.heldout_first < -CHANCE:
+            out.append(
+                f"{animal}, {fit.name} ({rank}): without the first block its weights before that "
+                f"block are not known ({fit.heldout_first:.2f} nats per trial, chance is "
+                f"{-CHANCE:.2f})"
+            )
     return out
 
 
