@@ -21,6 +21,20 @@ MICE = Path(
 )
 
 
+needs_mice = pytest.mark.skipif(
+    not MICE.is_file(),
+    reason="the trials of the mice are not on this machine: NB26STATS_MICE names the file",
+)
+
+
+def mice() -> pd.DataFrame:
+    """Trials of all mice that began naive, with the columns of a table of animals."""
+    table = pd.read_csv(MICE).rename(
+        columns={"mouse": "animal", "signed_contrast": "contrast", "choice_right": "choice"}
+    )
+    return table[table["animal"] != "DAP044"].reset_index(drop=True)
+
+
 def fixed_trials(n: int) -> Trials:
     """Trials made by arithmetic: first fixed, then correct choices."""
     x, choice, reward, side, _ = det(n)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from learning_mice import mice, needs_mice
+from learning_tools import mice, needs_mice
 
 import nb26stats.nwb as nbn
 from nb26stats import NB26StatsWarning, datasets

@@ -28,7 +28,7 @@ def select_hidden(
     rule: str = "reinforce",
     n_blocks: int = 10,
     n_jobs: int | None = None,
-    verbose: bool = False,
+    verbose: bool = True,
     **kw: Any,
 ) -> pd.DataFrame:
     """Choose the number of hidden units of each animal by blocks of trials held out.
@@ -120,6 +120,7 @@ def select_hidden(
         "rule": name_of_rule,
         "random_state": seed,
         "n_jobs": 1,
+        "verbose": False,
     }
     candidates = [Candidate((size,), units(size), {**settings, "hidden": size}) for size in sizes]
     rows = run(
