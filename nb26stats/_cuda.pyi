@@ -19,6 +19,30 @@ def gaussian_pid_channels(r: NDArray[Any], k: NDArray[Any], bartlett: object) ->
     """The same in white coordinates: Y = r (z_x, z_{y|x}) with r (bins, dy, dx + dy), and M = k
     (z_x, z_{y|x}) + noise of covariance I - k k', k (bins, n, dm, dx + dy)."""
 
+def learning_gradient(
+    x: NDArray[Any],
+    choice: NDArray[Any],
+    drive: NDArray[Any],
+    masks: NDArray[Any],
+    which_mask: NDArray[Any],
+    theta: NDArray[Any],
+    options: tuple[Any, ...],
+    forward_mode: bool,
+) -> tuple[Any, ...]:
+    """Log-likelihoods (n,), gradients (n, P) and divergences (n,)."""
+
+def learning_loglik(
+    x: NDArray[Any],
+    choice: NDArray[Any],
+    drive: NDArray[Any],
+    masks: NDArray[Any],
+    which_mask: NDArray[Any],
+    theta: NDArray[Any],
+    options: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """Log-likelihoods (n,) of one animal's choices under each row of theta (n, P), and the trial at
+    which each diverged, or -1."""
+
 def oja_fits(sizes: tuple[Any, ...]) -> bool:
     """Whether replicates of these sizes stay in the device's shared memory."""
 

@@ -10,7 +10,7 @@
 
 #include "learning_lanes.hpp"
 #include "nb26/learning_api.hpp"
-#include "nb26/learning_dual.hpp"
+#include "nb26/learning_one.hpp"
 #include "nb26/philox.hpp"
 #include "nb26/threads.hpp"
 
@@ -21,7 +21,6 @@ constexpr int kL = kLearnLanes;
 // Trials whose trace is kept at once: beyond it the weights at the start of each stretch are, and
 // its trace is made again on the way back.
 constexpr std::int64_t kStretch = 16384;
-constexpr double kGradientLimit = 1e12;
 constexpr std::uint32_t kSalt = 0x6C726E00u;
 
 std::size_t sized(std::int64_t n) { return static_cast<std::size_t>(n); }
@@ -112,23 +111,6 @@ const LearnPieces* pieces_of(const LearnModel& m) {
   return m.curve == LearnCurve::kSigmoid ? learn_pieces_2nl(m) : nullptr;
 }
 
-// Writes one problem's numbers, or those of one that diverged; g has one number per `stride`.
-void settle(const LearnModel& model, std::int64_t n, double log_likelihood, double when,
-            const double* g, int stride, std::int64_t at, const LearnOut& out) {
-  const int p = model.p();
-  std::int64_t diverged = when >= 0.0 ? static_cast<std::int64_t>(when) : -1;
-  double square = 0.0;
-  for (int i = 0; out.gradient && i < p; ++i) square += g[i * stride] * g[i * stride];
-  const bool good = std::isfinite(log_likelihood) && std::sqrt(square) <= kGradientLimit;
-  // what overflows on the way back has no trial of its own: the last stands for it
-  if (diverged < 0 && !good) diverged = n - 1;
-  out.diverged[at] = diverged;
-  out.log_likelihood[at] = diverged < 0 ? log_likelihood : learn_diverged(diverged, n);
-  for (int i = 0; out.gradient && i < p; ++i) {
-    out.gradient[at * p + i] = diverged < 0 ? g[i * stride] : 0.0;
-  }
-}
-
 // w (q), alpha, beta, lapse of problems side by side.
 template <class T>
 LearnProblems<T> problems(T* from, int q, int lanes) {
@@ -136,13 +118,6 @@ LearnProblems<T> problems(T* from, int q, int lanes) {
 }
 
 }  // namespace
-
-std::vector<LearnTrial> learn_trials(const LearnModel& model, const std::int8_t* choice,
-                                     const double* drive, std::int64_t n) {
-  std::vector<LearnTrial> out(sized(n));
-  for (std::int64_t t = 0; t < n; ++t) out[sized(t)] = learn_trial(model, choice[t] != 0, drive[t]);
-  return out;
-}
 
 void learn_group(const LearnModel& model, const LearnData& data, const LearnGroup& group,
                  LearnWork& work, const LearnOut& out) {
@@ -167,7 +142,7 @@ void learn_group(const LearnModel& model, const LearnData& data, const LearnGrou
     run(Lanes{*pieces, pieces->trace}, model, data, work.masks.data(), v, work, gradient,
         log_likelihood, when, g);
     for (int l = 0; l < group.n; ++l) {
-      settle(model, data.n, log_likelihood[l], when[l], g + l, kL, l, out);
+      learn_settle(LearnAny{model}, data.n, log_likelihood[l], when[l], g + l, kL, l, out);
     }
     return;
   }
@@ -176,30 +151,15 @@ void learn_group(const LearnModel& model, const LearnData& data, const LearnGrou
     theta[q + 2] = 0.0;
     std::copy_n(group.theta[i], p, theta);
     run(single, model, data, group.mask[i], v, work, gradient, log_likelihood, when, g);
-    settle(model, data.n, log_likelihood[0], when[0], g, 1, i, out);
+    learn_settle(single.s, data.n, log_likelihood[0], when[0], g, 1, i, out);
   }
 }
 
 void learn_forward_mode(const LearnModel& model, const LearnData& data, const double* theta,
                         const std::uint8_t* mask, LearnWork& work, const LearnOut& out) {
-  constexpr int kN = 8;
-  const int q = model.q(), p = model.p();
-  std::vector<Dual<kN>> numbers(sized(q + 3));
-  work.lanes.assign(sized(p), 0.0);
-  double log_likelihood = 0.0, when = -1.0;
-  for (int first = 0; first < p; first += kN) {
-    for (int i = 0; i < q + 3; ++i) {
-      numbers[sized(i)] = i < p ? theta[i] : 0.0;
-      if (i >= first && i < first + kN) numbers[sized(i)].d[i - first] = 1.0;
-    }
-    Dual<kN> sum;
-    learn_forward<false, 1>(LearnAny{model}, data.x, data.trials, mask, data.n, model.ratio,
-                            model.limit, problems(numbers.data(), q, 1), &sum, &when,
-                            static_cast<Dual<kN>*>(nullptr));
-    log_likelihood = sum.x;
-    for (int i = first; i < std::min(p, first + kN); ++i) work.lanes[sized(i)] = sum.d[i - first];
-  }
-  settle(model, data.n, log_likelihood, when, work.lanes.data(), 1, 0, out);
+  constexpr std::int64_t kFirst = 0;
+  work.lanes.resize(sized(learn_room(model, LearnMode::kForward)));
+  learn_one_forward(model, data, {theta, mask, &kFirst, 1}, 0, work.lanes.data(), out);
 }
 
 void learn_batch(const LearnModel& model, const LearnData& data, const LearnBatch& batch,

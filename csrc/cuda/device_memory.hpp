@@ -32,6 +32,12 @@ class DeviceMemory {
   void copy_to(T* host) const {
     cuda_check(cudaMemcpy(host, data_, bytes_, cudaMemcpyDeviceToHost), "copy from the device");
   }
+  // The first n.
+  void copy_to(T* host, std::int64_t n) const {
+    cuda_check(
+        cudaMemcpy(host, data_, static_cast<std::size_t>(n) * sizeof(T), cudaMemcpyDeviceToHost),
+        "copy from the device");
+  }
   T* data() const { return static_cast<T*>(data_); }
 
  private:

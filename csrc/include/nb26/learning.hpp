@@ -231,8 +231,8 @@ NB26_HD T learn_log_lapsed(const T& lapse, const T& q, const T& tail) {
 }
 
 // Log-likelihoods (L) of the masked choices, and when each problem diverged: a trial, or -1.
-// mask (n, L); trace (n, learn_trace, L) where Trace is set.
-template <bool Trace, int L, class S, class T>
+// mask (n, L); trace (n, learn_trace, R) where Trace is set, of whose R the first L are filled.
+template <bool Trace, int L, int R = L, class S, class T>
 NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* trials,
                            const std::uint8_t* masks, std::int64_t n, double ratio, double limit,
                            const LearnProblems<T>& v, T* log_likelihood, double* when, T* trace) {
@@ -249,31 +249,31 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
     const double* x = x_all + t * s.d();
     const LearnTrial trial = trials[t];
     const std::uint8_t* mask = masks + t * L;
-    T* row = Trace ? trace + t * learn_trace(s) * L : nullptr;
+    T* row = Trace ? trace + t * learn_trace(s) * R : nullptr;
     const double now = static_cast<double>(t);
     NB26_LANES
     for (int l = 0; l < L; ++l) {
-      T h[S::kH], o[S::kK], e[S::kK];
+      T h[S::kH], o[S::kK] = {}, e[S::kK] = {};
       learn_outputs<L>(s, w, l, x, h, o);
       if (Trace) {
-        int at = 0;
+        const int K = s.k(), H = s.h(), layer_2 = K * learn_columns(s);
         if (s.deep()) {
           NB26_UNROLL
-          for (int i = 0; i < s.h(); ++i) row[at++ * L + l] = h[i];
+          for (int i = 0; i < H; ++i) row[i * R + l] = h[i];
           NB26_UNROLL
-          for (int i = 0; i < s.k() * learn_columns(s); ++i) {
-            row[at++ * L + l] = w[(learn_first(s) + i) * L + l];
+          for (int i = 0; i < layer_2; ++i) {
+            row[(H + i) * R + l] = w[(learn_first(s) + i) * L + l];
           }
         } else {
           NB26_UNROLL
-          for (int k = 0; k < s.k(); ++k) row[at++ * L + l] = o[k];
+          for (int k = 0; k < K; ++k) row[k * R + l] = o[k];
         }
       }
       const T z = beta[l] * learn_readout(s, o);
       const bool left = learn_value(z) < 0.0;
       const T tail = exp(pick(left, z, -z));
       const T p = pick(left, tail, T(1.0)) / (1.0 + tail);
-      if (Trace) row[(learn_trace(s) - 1) * L + l] = p;
+      if (Trace) row[(learn_trace(s) - 1) * R + l] = p;
       const double m = mask[l];
       const T q = trial.sign * z;
       if (s.lapse()) {
@@ -299,7 +299,7 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
 
 // The way back after learn_forward<true>: gradient g (q + 3, L) for weights, alpha, beta, lapse. On
 // entry it is that of the trials that follow, or zero.
-template <int L, class S>
+template <int L, int R = L, class S>
 NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* trials,
                             const std::uint8_t* masks, std::int64_t n, double ratio,
                             const LearnProblems<double>& v, const double* trace, double* g) {
@@ -318,18 +318,18 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
     const double* x = x_all + t * D;
     const LearnTrial trial = trials[t];
     const std::uint8_t* mask = masks + t * L;
-    const double* row = trace + t * learn_trace(s) * L;
+    const double* row = trace + t * learn_trace(s) * R;
     const double right = 0.5 * (trial.sign + 1.0);
     NB26_LANES
     for (int l = 0; l < L; ++l) {
-      double h[S::kH], o[S::kK], e[S::kK], to_e[S::kK], to_o[S::kK];
+      double h[S::kH], o[S::kK] = {}, e[S::kK] = {}, to_e[S::kK] = {}, to_o[S::kK] = {};
       double slope[S::kH], to_step[S::kH], to_h[S::kH], to_u[S::kH];
-      const double* w2 = row + H * L;
-      const double p = row[(learn_trace(s) - 1) * L + l], m = mask[l];
+      const double* w2 = row + H * R;
+      const double p = row[(learn_trace(s) - 1) * R + l], m = mask[l];
       if (s.deep()) {
         NB26_UNROLL
         for (int i = 0; i < H; ++i) {
-          h[i] = row[i * L + l];
+          h[i] = row[i * R + l];
           slope[i] = learn_slope(s.curve(), h[i]);
         }
         if (s.bias()) h[H] = 1.0;
@@ -337,11 +337,11 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
         for (int k = 0; k < K; ++k) {
           o[k] = 0.0;
           NB26_UNROLL
-          for (int i = 0; i < columns; ++i) o[k] += w2[(k * columns + i) * L + l] * h[i];
+          for (int i = 0; i < columns; ++i) o[k] += w2[(k * columns + i) * R + l] * h[i];
         }
       } else {
         NB26_UNROLL
-        for (int k = 0; k < K; ++k) o[k] = row[k * L + l];
+        for (int k = 0; k < K; ++k) o[k] = row[k * R + l];
       }
       double to_z = m * (right - p);
       if (s.lapse()) {
@@ -378,7 +378,7 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
         for (int d = 0; d < D; ++d) along += g1[(i * D + d) * L + l] * x[d];
         NB26_UNROLL
         for (int k = 0; k < K; ++k) {
-          to_layer += w2[(k * columns + i) * L + l] * e[k];
+          to_layer += w2[(k * columns + i) * R + l] * e[k];
           back += g2[(k * columns + i) * L + l] * e[k];
         }
         moved += along * (slope[i] * to_layer);
@@ -387,7 +387,7 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
         to_u[i] = learn_bend(s.curve(), h[i], slope[i]) * to_layer * step;
         to_step[i] = step * slope[i];
         NB26_UNROLL
-        for (int k = 0; k < K; ++k) to_e[k] += w2[(k * columns + i) * L + l] * to_step[i];
+        for (int k = 0; k < K; ++k) to_e[k] += w2[(k * columns + i) * R + l] * to_step[i];
       }
       to_alpha[l] += moved;
       if (s.policy()) {
@@ -410,7 +410,7 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
           const bool unit = i < H;
           NB26_UNROLL
           for (int k = 0; k < K; ++k) {
-            if (unit) to_h[i] += w2[(k * columns + i) * L + l] * to_o[k];
+            if (unit) to_h[i] += w2[(k * columns + i) * R + l] * to_o[k];
             g2[(k * columns + i) * L + l] += to_o[k] * h[i] + (unit ? e[k] * to_step[i] : 0.0);
           }
           if (!unit) continue;

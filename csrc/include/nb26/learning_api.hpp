@@ -1,6 +1,7 @@
 // Entry points of the learning networks: log-likelihoods, gradients, trajectories, simulations.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,8 +16,13 @@ struct LearnData {
   std::int64_t n;
 };
 
-std::vector<LearnTrial> learn_trials(const LearnModel& model, const std::int8_t* choice,
-                                     const double* drive, std::int64_t n);
+inline std::vector<LearnTrial> learn_trials(const LearnModel& model, const std::int8_t* choice,
+                                            const double* drive, std::int64_t n) {
+  std::vector<LearnTrial> out;
+  out.reserve(static_cast<std::size_t>(n));
+  for (std::int64_t t = 0; t < n; ++t) out.push_back(learn_trial(model, choice[t] != 0, drive[t]));
+  return out;
+}
 
 constexpr int kLearnLanes = 16;
 
@@ -59,6 +65,10 @@ struct LearnBatch {
 
 void learn_batch(const LearnModel& model, const LearnData& data, const LearnBatch& batch,
                  bool forward_mode, int n_threads, const LearnOut& out);
+
+// n_masks: how many rows masks has.
+void learn_batch_cuda(const LearnModel& model, const LearnData& data, const LearnBatch& batch,
+                      std::int64_t n_masks, bool forward_mode, const LearnOut& out);
 
 // Along the choices that were made: weights before each trial and at the end (n + 1, q),
 // logarithms of P(left) and P(right) (n); returns the trial of divergence, or -1.
