@@ -1,24 +1,14 @@
-"""Trials, problems and real animals for tests of learning rules."""
+"""Trials and problems for tests of learning rules."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
-import pytest
 from reference.learning import det
 
 from nb26stats.learning._box import Box, box
 from nb26stats.learning._model import F64, Model
 from nb26stats.learning._optimize import Task
 from nb26stats.learning._trials import Trials
-
-MICE = Path(
-    os.environ.get("NB26STATS_MICE")
-    or Path(__file__).parents[2] / "shared" / "data" / "mice" / "mice_trials.csv.gz"
-)
 
 
 needs_mice = pytest.mark.skipif(
@@ -55,11 +45,3 @@ def problem(model: Model, trials: Trials, u: F64, region: Box | None = None) -> 
         lower=region.lower,
         upper=region.upper,
     )
-
-
-def mouse(name: str) -> pd.DataFrame:
-    """Trials of one mouse; skips the test where the file is absent."""
-    if not MICE.is_file():
-        pytest.skip("the trials of the mice are not on this machine: NB26STATS_MICE names the file")
-    table = pd.read_csv(MICE)
-    return table[table["mouse"] == name].reset_index(drop=True)

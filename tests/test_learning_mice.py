@@ -1,4 +1,4 @@
-"""A real mouse that learns a visual task from nothing, against figures of other programs.
+"""Real mice that learn a visual task from nothing, against figures of other programs.
 
 The trials may not be shipped: the tests run where the file is.
 """
@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from learning_tools import mouse
+from learning_mice import mice, needs_mice
 from reference.learning import encode
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,17 +17,18 @@ from nb26stats.learning import DNNLearningRule
 from nb26stats.learning._embedding import embed
 from nb26stats.learning._model import Model
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs_mice]
 
 
 @pytest.fixture(scope="module")
 def data() -> dict[str, object]:
-    table = mouse("DAP009")
+    table = mice()
+    table = table[table["animal"] == "DAP009"]
     assert len(table) == 5289
     assert table["session"].nunique() == 26
     return {
-        "X": encode(table["signed_contrast"].to_numpy(float)),
-        "y": table["choice_right"].to_numpy(float),
+        "X": encode(table["contrast"].to_numpy(float)),
+        "y": table["choice"].to_numpy(float),
         "rewards": table["reward"].to_numpy(float),
         "sessions": table["session"].to_numpy(),
     }
@@ -139,3 +140,20 @@ def test_sessions_to_come(data) -> None:
     assert found["1L"] == pytest.approx(-733.3, abs=0.1)
     assert found["2L"] > found["static"] + 50.0
     assert found["2NL"] > found["static"] + 50.0
+
+
+def test_two_layers_beat_one_in_every_naive_mouse() -> None:
+    gains = {}
+    for name, table in mice().groupby("animal"):
+        trials = {
+            "X": encode(table["contrast"].to_numpy(float)),
+            "y": table["choice"].to_numpy(float),
+            "rewards": table["reward"].to_numpy(float),
+        }
+        small, deep = (
+            fit(trials, a, missing_reward="expected", standard_errors=False) for a in ("1L", "2L")
+        )
+        gains[name] = (small.aic_ - deep.aic_, small.bic_ - deep.bic_)
+    print("AIC(1L) - AIC(2L):", {k: round(v[0], 1) for k, v in gains.items()})
+    assert len(gains) == 18
+    assert min(min(v) for v in gains.values()) > 0.0
