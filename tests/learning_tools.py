@@ -1,8 +1,13 @@
-"""Trials and problems for tests of learning rules."""
+"""Trials, problems and real animals for tests of learning rules."""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
+import pytest
 from reference.learning import det
 
 from nb26stats.learning._box import Box, box
@@ -10,7 +15,10 @@ from nb26stats.learning._model import F64, Model
 from nb26stats.learning._optimize import Task
 from nb26stats.learning._trials import Trials
 
-
+MICE = Path(
+    os.environ.get("NB26STATS_MICE")
+    or Path(__file__).parents[2] / "shared" / "data" / "mice" / "mice_trials.csv.gz"
+)
 needs_mice = pytest.mark.skipif(
     not MICE.is_file(),
     reason="the trials of the mice are not on this machine: NB26STATS_MICE names the file",

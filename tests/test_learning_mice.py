@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from learning_mice import mice, needs_mice
+from learning_tools import mice, needs_mice
 from reference.learning import encode
 from sklearn.exceptions import ConvergenceWarning
 
@@ -140,20 +140,3 @@ def test_sessions_to_come(data) -> None:
     assert found["1L"] == pytest.approx(-733.3, abs=0.1)
     assert found["2L"] > found["static"] + 50.0
     assert found["2NL"] > found["static"] + 50.0
-
-
-def test_two_layers_beat_one_in_every_naive_mouse() -> None:
-    gains = {}
-    for name, table in mice().groupby("animal"):
-        trials = {
-            "X": encode(table["contrast"].to_numpy(float)),
-            "y": table["choice"].to_numpy(float),
-            "rewards": table["reward"].to_numpy(float),
-        }
-        small, deep = (
-            fit(trials, a, missing_reward="expected", standard_errors=False) for a in ("1L", "2L")
-        )
-        gains[name] = (small.aic_ - deep.aic_, small.bic_ - deep.bic_)
-    print("AIC(1L) - AIC(2L):", {k: round(v[0], 1) for k, v in gains.items()})
-    assert len(gains) == 18
-    assert min(min(v) for v in gains.values()) > 0.0
