@@ -73,12 +73,14 @@ def test_what_is_said() -> None:
     assert text == (
         "3 hidden units predict held-out trials best (-0.5125 nats per trial), not told apart from "
         "2 hidden units; 2 hidden units will do (-0.0025, SE 0.0048); AIC is lowest with 3 hidden "
-        "units, tied with 2 hidden units and 4 hidden units."
+        "units, tied with 2 hidden units and 4 hidden units; 4 hidden units fit worse than 3 "
+        "hidden units: raise n_restarts."
     )
     assert "each other size worse by more than one standard error" in sentence([ONE, TWO])
     assert "the size is not decided" in sentence([TWO, THREE])
     assert "1 hidden unit predicts held-out trials best" in sentence([ONE])
     assert "the only size" in sentence([ONE])
+    assert "fit worse" not in sentence([ONE, TWO, _fit("3 hidden units", 400.8, [0, 0, 0, 0])])
     once = _fit("4 hidden units", 402.0, FOUR.block_loglik[1:], n_hit=1)
     assert "the optimum of 4 hidden units was found by one start only" in sentence([TWO, once])
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIZES = (1, 2, 3, 4)
+SLACK = 0.5
+"""Log units by which a larger network may fit worse and still count as the same."""
 
 
 def select_hidden(
@@ -202,4 +204,9 @@ def sentence(fits: Sequence[Fit]) -> str:
     doubt = [fit for fit in fits if fit.doubt]
     if doubt:
         text += "; " + ", ".join(f"the optimum of {fit.name} {fit.doubt}" for fit in doubt)
+    # a spare unit can be all but silent, so that more units should not fit worse
+    for i, fit in enumerate(fits[1:], 1):
+        closest = max(fits[:i], key=lambda smaller: smaller.loglik)
+        if fit.loglik < closest.loglik - SLACK:
+            text += f"; {fit.name} fit worse than {closest.name}: raise n_restarts"
     return text + "."
