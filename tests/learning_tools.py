@@ -33,6 +33,14 @@ def mice() -> pd.DataFrame:
     return table[table["animal"] != "DAP044"].reset_index(drop=True)
 
 
+def mouse(name: str) -> pd.DataFrame:
+    """Trials of one mouse, with the columns of the file; skips the test where that is absent."""
+    if not MICE.is_file():
+        pytest.skip("the trials of the mice are not on this machine: NB26STATS_MICE names the file")
+    table = pd.read_csv(MICE)
+    return table[table["mouse"] == name].reset_index(drop=True)
+
+
 def fixed_trials(n: int) -> Trials:
     """Trials made by arithmetic: first fixed, then correct choices."""
     x, choice, reward, side, _ = det(n)
