@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from learning_tools import fixed_trials, problem
 from numpy.typing import NDArray
 
 from nb26stats._dispatch import choose_device, core, cuda
+from nb26stats.learning import _native
 from nb26stats.learning._model import Model
 from nb26stats.learning._native import gradient
+from nb26stats.learning._optimize import maximize
 from nb26stats.learning._trials import Trials
-
-from .reference.learning import det
 
 F64 = NDArray[np.float64]
 
@@ -25,9 +29,9 @@ MODELS = [
 
 
 def trials(n: int) -> Trials:
-    x, choice, reward, side, contrast = det(n)
-    reward[contrast == 0.0] = np.nan
-    return Trials(x, choice, reward, side, None, np.arange(n) % 5 != 2)
+    data = fixed_trials(n)
+    rewards = np.where(np.arange(n) % 7 == 3, np.nan, data.rewards)
+    return replace(data, rewards=rewards, mask=np.arange(n) % 5 != 2)
 
 
 def thetas(model: Model, n: int) -> F64:
@@ -65,3 +69,24 @@ def test_the_device_agrees(model: Model, mode: str) -> None:
     expected = core().learning_loglik(*arrays, points, model.native(), 0)
     np.testing.assert_allclose(value, expected[0], rtol=1e-10)
     np.testing.assert_array_equal(diverged, expected[1])
+
+
+def test_the_optimiser_climbs_on_what_a_device_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CPU stands in for the device, so every bit must be that of the CPU's own path."""
+    model, data = MODELS[2], trials(120)
+    tasks = [problem(model, data, model.to_coordinates(thetas(model, n))) for n in (9, 4)]
+    calls = []
+
+    def answer(*arguments: object) -> object:
+        calls.append(len(arguments))
+        return core().learning_gradient(*arguments, 1)
+
+    stand_in = SimpleNamespace(learning_gradient=answer)
+    monkeypatch.setattr(_native, "cuda", lambda: stand_in)
+    here = maximize(model, tasks, device="cuda", max_iter=40)
+    monkeypatch.undo()
+    there = maximize(model, tasks, max_iter=40)
+    assert len(calls) > 40
+    for a, b in zip(here, there, strict=True):
+        for name in vars(b):
+            np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
