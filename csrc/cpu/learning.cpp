@@ -30,16 +30,14 @@ template <class Kind>
 void run(const Kind& kind, const LearnModel& model, const LearnData& data,
          const std::uint8_t* masks, const LearnProblems<double>& v, LearnWork& work, bool gradient,
          double* log_likelihood, double* when, double* g) {
-  constexpr int lanes = Kind::kLanes;
+  const int lanes = kind.lanes;
   const std::int64_t n = data.n, size = std::int64_t{model.q()} * lanes;
   const std::int64_t stretches = (n + kStretch - 1) / kStretch;
-  if (gradient) {
-    work.trace.resize(sized(std::min(n, kStretch) * kind.trace * lanes));
-    work.starts.resize(sized(stretches * size));
-  }
-  LearnStretch a{nullptr, nullptr, nullptr,           0, model.ratio, model.limit, v,
-                 nullptr, nullptr, work.trace.data(), g};
-  double part[lanes], parted[lanes];
+  work.trace.resize(sized((gradient ? std::min(n, kStretch) : 1) * kind.trace * lanes));
+  if (gradient) work.starts.resize(sized(stretches * size));
+  LearnStretch a{nullptr, nullptr,           nullptr, 0, model.ratio, model.limit, v, nullptr,
+                 nullptr, work.trace.data(), true,    g};
+  double part[kL], parted[kL];
   a.log_likelihood = part;
   a.when = parted;
   std::fill(log_likelihood, log_likelihood + lanes, 0.0);
@@ -54,11 +52,8 @@ void run(const Kind& kind, const LearnModel& model, const LearnData& data,
   for (std::int64_t s = 0; s < stretches; ++s) {
     place(s);
     if (gradient) std::copy_n(v.w, size, work.starts.data() + s * size);
-    if (gradient && s + 1 == stretches) {
-      kind.traced(a);
-    } else {
-      kind.forward(a);
-    }
+    a.one_row = !gradient || s + 1 < stretches;
+    kind.forward(a);
     for (int l = 0; l < lanes; ++l) {
       log_likelihood[l] += part[l];
       if (when[l] < 0.0 && parted[l] >= 0.0) {
@@ -72,43 +67,38 @@ void run(const Kind& kind, const LearnModel& model, const LearnData& data,
     place(s);
     if (s + 1 < stretches) {
       std::copy_n(work.starts.data() + s * size, size, v.w);
-      kind.traced(a);
+      a.one_row = false;
+      kind.forward(a);
     }
     kind.backward(a);
   }
 }
 
 struct Lanes {
-  static constexpr int kLanes = kL;
   const LearnPieces& pieces;
-  int trace;
+  int trace, lanes;
   void forward(const LearnStretch& a) const { pieces.forward(a); }
-  void traced(const LearnStretch& a) const { pieces.traced(a); }
   void backward(const LearnStretch& a) const { pieces.backward(a); }
 };
 
 struct Single {
-  static constexpr int kLanes = 1;
   LearnAny s;
   int trace;
+  static constexpr int lanes = 1;
   void forward(const LearnStretch& a) const {
-    learn_forward<false, 1>(s, a.x, a.trials, a.masks, a.n, a.ratio, a.limit, a.v, a.log_likelihood,
-                            a.when, a.trace);
-  }
-  void traced(const LearnStretch& a) const {
     learn_forward<true, 1>(s, a.x, a.trials, a.masks, a.n, a.ratio, a.limit, a.v, a.log_likelihood,
-                           a.when, a.trace);
+                           a.when, a.trace, a.one_row);
   }
   void backward(const LearnStretch& a) const {
     learn_backward<1>(s, a.x, a.trials, a.masks, a.n, a.ratio, a.v, a.trace, a.g);
   }
 };
 
-const LearnPieces* pieces_of(const LearnModel& m) {
+const LearnPieces* pieces_of(const LearnModel& m, bool few) {
   if (m.bias || m.lapse || m.decay != 0.0) return nullptr;
-  if (!m.deep) return learn_pieces_1l(m);
-  if (m.curve == LearnCurve::kLine) return learn_pieces_2l(m);
-  return m.curve == LearnCurve::kSigmoid ? learn_pieces_2nl(m) : nullptr;
+  if (!m.deep) return learn_pieces_1l(m, few);
+  if (m.curve == LearnCurve::kLine) return learn_pieces_2l(m, few);
+  return m.curve == LearnCurve::kSigmoid ? learn_pieces_2nl(m, few) : nullptr;
 }
 
 // w (q), alpha, beta, lapse of problems side by side.
@@ -123,8 +113,8 @@ void learn_group(const LearnModel& model, const LearnData& data, const LearnGrou
                  LearnWork& work, const LearnOut& out) {
   const int q = model.q(), p = model.p();
   const bool gradient = out.gradient != nullptr;
-  const LearnPieces* pieces = pieces_of(model);
-  const int lanes = pieces ? kL : 1;
+  const LearnPieces* pieces = pieces_of(model, group.n <= kLearnFew);
+  const int lanes = pieces ? pieces->lanes : 1;
   work.lanes.resize(sized(2 * (q + 3) * lanes));
   double* theta = work.lanes.data();
   double* g = theta + (q + 3) * lanes;
@@ -132,17 +122,17 @@ void learn_group(const LearnModel& model, const LearnData& data, const LearnGrou
   const LearnProblems<double> v = problems(theta, q, lanes);
   if (pieces) {
     // idle lanes repeat the first problem
-    work.masks.resize(sized(data.n * kL));
-    for (int l = 0; l < kL; ++l) {
+    work.masks.resize(sized(data.n * lanes));
+    for (int l = 0; l < lanes; ++l) {
       const int from = l < group.n ? l : 0;
-      for (int i = 0; i < p; ++i) theta[i * kL + l] = group.theta[from][i];
+      for (int i = 0; i < p; ++i) theta[i * lanes + l] = group.theta[from][i];
       const std::uint8_t* mask = group.mask[from];
-      for (std::int64_t t = 0; t < data.n; ++t) work.masks[sized(t * kL + l)] = mask[t] != 0;
+      for (std::int64_t t = 0; t < data.n; ++t) work.masks[sized(t * lanes + l)] = mask[t] != 0;
     }
-    run(Lanes{*pieces, pieces->trace}, model, data, work.masks.data(), v, work, gradient,
+    run(Lanes{*pieces, pieces->trace, lanes}, model, data, work.masks.data(), v, work, gradient,
         log_likelihood, when, g);
     for (int l = 0; l < group.n; ++l) {
-      learn_settle(LearnAny{model}, data.n, log_likelihood[l], when[l], g + l, kL, l, out);
+      learn_settle(LearnAny{model}, data.n, log_likelihood[l], when[l], g + l, lanes, l, out);
     }
     return;
   }
@@ -224,9 +214,9 @@ std::int64_t learn_path(const LearnModel& model, const LearnData& data, const do
     both_logs(model, lapse, z, log_left + t, log_right + t);
     learn_error(s, data.trials[t], beta, sigmoid(z), o, e);
     std::copy_n(w, q, w + q);
-    const bool good =
+    const double good =
         learn_move<1>(s, w + q, 0, x, data.trials[t], alpha, model.ratio, model.limit, h.data(), e);
-    if (!good && diverged < 0) diverged = t;
+    if (good == 0.0 && diverged < 0) diverged = t;
   }
   return diverged;
 }

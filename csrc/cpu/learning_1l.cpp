@@ -4,14 +4,14 @@
 
 namespace nb26 {
 
-const LearnPieces* learn_pieces_1l(const LearnModel& model) {
+const LearnPieces* learn_pieces_1l(const LearnModel& model, bool few) {
   switch (model.d) {
     case 2:
-      return learn_kind<LearnCurve::kLine, false, 0, 2>(model);
+      return learn_kind<LearnCurve::kLine, false, 0, 2>(model, few);
     case 3:
-      return learn_kind<LearnCurve::kLine, false, 0, 3>(model);
+      return learn_kind<LearnCurve::kLine, false, 0, 3>(model, few);
     case 4:
-      return learn_kind<LearnCurve::kLine, false, 0, 4>(model);
+      return learn_kind<LearnCurve::kLine, false, 0, 4>(model, few);
     default:
       return nullptr;
   }

@@ -4,8 +4,8 @@
 
 namespace nb26 {
 
-const LearnPieces* learn_pieces_2nl(const LearnModel& model) {
-  return learn_deep<LearnCurve::kSigmoid>(model);
+const LearnPieces* learn_pieces_2nl(const LearnModel& model, bool few) {
+  return learn_deep<LearnCurve::kSigmoid>(model, few);
 }
 
 }  // namespace nb26

@@ -21,8 +21,9 @@ namespace nb26 {
 #endif
 
 // Sizes that are known when this is compiled, of a network without bias, lapse or decay.
-template <LearnCurve C, bool Deep, bool Policy, int K, int H, int D>
+template <LearnCurve C, bool Deep, bool Policy, int K, int H, int D, bool Fused = false>
 struct LearnSizes {
+  static constexpr bool kFused = Fused;
   static constexpr int kH = Deep ? H : 1, kK = K;
   NB26_HD static constexpr bool deep() { return Deep; }
   NB26_HD static constexpr bool policy() { return Policy; }
@@ -37,6 +38,7 @@ struct LearnSizes {
 
 // Any sizes and options.
 struct LearnAny {
+  static constexpr bool kFused = false;
   static constexpr int kH = kLearnMostHidden + 1, kK = 2;
   LearnModel m;
   NB26_HD bool deep() const { return m.deep; }
@@ -73,13 +75,22 @@ NB26_HD constexpr int learn_trace(const S& s) {
 
 NB26_HD double learn_value(double x) { return x; }
 
-template <class T>
+// tail = exp(-|z|) and P = 1 / (1 + exp(-z))
+template <bool Fused, class T>
+NB26_HD T learn_chance(const T& z, T* tail) {
+  const bool left = learn_value(z) < 0.0;
+  *tail = exp_down<Fused>(pick(left, z, -z));
+  return pick(left, *tail, T(1.0)) / (1.0 + *tail);
+}
+
+template <bool Fused, class T>
 NB26_HD T learn_curve(LearnCurve curve, const T& u) {
+  T tail;
   switch (curve) {
     case LearnCurve::kSigmoid:
-      return sigmoid(u);
+      return learn_chance<Fused>(u, &tail);
     case LearnCurve::kTanh:
-      return 2.0 * sigmoid(2.0 * u) - 1.0;
+      return 2.0 * learn_chance<Fused>(2.0 * u, &tail) - 1.0;
     case LearnCurve::kRelu:
       return pick(learn_value(u) > 0.0, u, T(0.0));
     default:
@@ -129,26 +140,26 @@ NB26_HD void learn_outputs(const S& s, const T* w, int l, const double* x, T* h,
   if (s.deep()) {
     NB26_UNROLL
     for (int i = 0; i < H; ++i) {
-      T u = T(0.0);
+      T u = w[i * D * L + l] * T(x[0]);
       NB26_UNROLL
-      for (int d = 0; d < D; ++d) u = u + w[(i * D + d) * L + l] * x[d];
-      h[i] = learn_curve(s.curve(), u);
+      for (int d = 1; d < D; ++d) u = madd<S::kFused>(w[(i * D + d) * L + l], T(x[d]), u);
+      h[i] = learn_curve<S::kFused>(s.curve(), u);
     }
     if (s.bias()) h[H] = T(1.0);
     NB26_UNROLL
     for (int k = 0; k < K; ++k) {
-      o[k] = T(0.0);
+      o[k] = w[(H * D + k * columns) * L + l] * h[0];
       NB26_UNROLL
-      for (int i = 0; i < columns; ++i) {
-        o[k] = o[k] + w[(H * D + k * columns + i) * L + l] * h[i];
+      for (int i = 1; i < columns; ++i) {
+        o[k] = madd<S::kFused>(w[(H * D + k * columns + i) * L + l], h[i], o[k]);
       }
     }
   } else {
     NB26_UNROLL
     for (int k = 0; k < K; ++k) {
-      o[k] = T(0.0);
+      o[k] = w[k * D * L + l] * T(x[0]);
       NB26_UNROLL
-      for (int d = 0; d < D; ++d) o[k] = o[k] + w[(k * D + d) * L + l] * x[d];
+      for (int d = 1; d < D; ++d) o[k] = madd<S::kFused>(w[(k * D + d) * L + l], T(x[d]), o[k]);
     }
   }
 }
@@ -158,48 +169,59 @@ NB26_HD T learn_readout(const S& s, const T* o) {
   return s.k() == 2 ? o[s.k() - 1] - o[0] : o[0];
 }
 
+// The factor g of a policy rule.
+template <bool Fused, class T>
+NB26_HD T learn_gain(const LearnTrial& trial, const T& p) {
+  const T inner = madd<Fused>(p, T(trial.c[2]), T(trial.c[1]));
+  return madd<Fused>(p, inner, T(trial.c[0]));
+}
+
 // Error e; p is P(right).
 template <class S, class T>
 NB26_HD void learn_error(const S& s, const LearnTrial& trial, const T& beta, const T& p, const T* o,
                          T* e) {
   const int K = s.k();
   if (s.policy()) {
-    e[K - 1] = beta * (trial.c[0] + p * (trial.c[1] + p * trial.c[2]));
+    e[K - 1] = beta * learn_gain<S::kFused>(trial, p);
     if (K == 2) e[0] = -e[K - 1];
   } else {
     NB26_UNROLL
-    for (int k = 0; k < K; ++k) e[k] = trial.c[k] + trial.c[2 + k] * o[k];
+    for (int k = 0; k < K; ++k) e[k] = madd<S::kFused>(T(trial.c[2 + k]), o[k], T(trial.c[k]));
   }
 }
 
-// Moves the weights of one lane; false when one of them has diverged (or is NaN).
+NB26_HD double learn_size(double x) { return bits_as<double>(bits_as<std::uint64_t>(x) << 1 >> 1); }
+
+// Moves the weights of one lane; 0 when one of them has diverged (or is NaN), otherwise 1.
 template <int L, class S, class T>
-NB26_HD bool learn_move(const S& s, T* w, int l, const double* x, const LearnTrial& trial,
-                        const T& alpha, double ratio, double limit, const T* h, const T* e) {
+NB26_HD double learn_move(const S& s, T* w, int l, const double* x, const LearnTrial& trial,
+                          const T& alpha, double ratio, double limit, const T* h, const T* e) {
   const int K = s.k(), H = s.h(), D = s.d(), columns = learn_columns(s);
-  bool good = true;
+  // a number: conditions would not be laid side by side with numbers
+  double good = 1.0;
   if (s.deep()) {
+    const T alpha_2 = ratio * alpha;
     NB26_UNROLL
     for (int i = 0; i < columns; ++i) {
       T back = T(0.0);
       NB26_UNROLL
       for (int k = 0; k < K; ++k) {
         T& weight = w[(H * D + k * columns + i) * L + l];
-        back = back + weight * e[k];
-        weight = weight + ratio * alpha * e[k] * h[i];
+        back = k == 0 ? weight * e[0] : madd<S::kFused>(weight, e[k], back);
+        weight = madd<S::kFused>(alpha_2 * e[k], h[i], weight);
         if (s.decay()) weight = weight * trial.keep;
         const double size = learn_value(weight);
-        good &= pick(size < 0.0, -size, size) < limit;
+        good = pick(learn_size(size) < limit, good, 0.0);
       }
       if (s.bias() && i == H) break;
       const T step = alpha * (back * learn_slope(s.curve(), h[i]));
       NB26_UNROLL
       for (int d = 0; d < D; ++d) {
         T& weight = w[(i * D + d) * L + l];
-        weight = weight + step * x[d];
+        weight = madd<S::kFused>(step, T(x[d]), weight);
         if (s.decay()) weight = weight * trial.keep;
         const double size = learn_value(weight);
-        good &= pick(size < 0.0, -size, size) < limit;
+        good = pick(learn_size(size) < limit, good, 0.0);
       }
     }
   } else {
@@ -209,10 +231,10 @@ NB26_HD bool learn_move(const S& s, T* w, int l, const double* x, const LearnTri
       NB26_UNROLL
       for (int d = 0; d < D; ++d) {
         T& weight = w[(k * D + d) * L + l];
-        weight = weight + step * x[d];
+        weight = madd<S::kFused>(step, T(x[d]), weight);
         if (s.decay()) weight = weight * trial.keep;
         const double size = learn_value(weight);
-        good &= pick(size < 0.0, -size, size) < limit;
+        good = pick(learn_size(size) < limit, good, 0.0);
       }
     }
   }
@@ -226,8 +248,8 @@ NB26_HD T learn_log_lapsed(const T& lapse, const T& q, const T& tail) {
   const T chosen = pick(likely, T(1.0), tail) / (1.0 + tail);
   const T mixed = (1.0 - lapse) * chosen + 0.5 * lapse;
   if (learn_value(lapse) > 0.0) return log(mixed);
-  // the last term is 0, and carries the derivative by the lapse
-  return (pick(likely, T(0.0), q) - log1p(tail)) + lapse * ((0.5 - chosen) / chosen);
+  // the last term is nothing but the derivative by a lapse of 0
+  return pick(likely, T(0.0), q) - log1p(tail) + lapse * (0.5 / chosen - 1.0);
 }
 
 // Log-likelihoods (L) of the masked choices, and when each problem diverged: a trial, or -1.
@@ -235,12 +257,14 @@ NB26_HD T learn_log_lapsed(const T& lapse, const T& q, const T& tail) {
 template <bool Trace, int L, int R = L, class S, class T>
 NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* trials,
                            const std::uint8_t* masks, std::int64_t n, double ratio, double limit,
-                           const LearnProblems<T>& v, T* log_likelihood, double* when, T* trace) {
+                           const LearnProblems<T>& v, T* log_likelihood, double* when, T* trace,
+                           bool one_row = false) {
   T product[L], linear[L], alpha[L], beta[L];
+  double first[L];
   for (int l = 0; l < L; ++l) {
     product[l] = T(1.0);
     linear[l] = log_likelihood[l] = T(0.0);
-    when[l] = -1.0;
+    first[l] = -1.0;
     alpha[l] = v.alpha[l];
     beta[l] = v.beta[l];
   }
@@ -249,8 +273,11 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
     const double* x = x_all + t * s.d();
     const LearnTrial trial = trials[t];
     const std::uint8_t* mask = masks + t * L;
-    T* row = Trace ? trace + t * learn_trace(s) * R : nullptr;
+    T* row = Trace ? trace + (one_row ? 0 : t) * learn_trace(s) * R : nullptr;
     const double now = static_cast<double>(t);
+    // bytes in the loop below would make its vectors short
+    double counted[L];
+    for (int l = 0; l < L; ++l) counted[l] = mask[l];
     NB26_LANES
     for (int l = 0; l < L; ++l) {
       T h[S::kH], o[S::kK] = {}, e[S::kK] = {};
@@ -270,24 +297,23 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
         }
       }
       const T z = beta[l] * learn_readout(s, o);
-      const bool left = learn_value(z) < 0.0;
-      const T tail = exp(pick(left, z, -z));
-      const T p = pick(left, tail, T(1.0)) / (1.0 + tail);
+      T tail;
+      const T p = learn_chance<S::kFused>(z, &tail);
       if (Trace) row[(learn_trace(s) - 1) * R + l] = p;
-      const double m = mask[l];
+      const double m = counted[l];
       const T q = trial.sign * z;
       if (s.lapse()) {
         linear[l] = linear[l] + m * learn_log_lapsed(v.lapse[l], q, tail);
       } else {
-        // log P(choice) = min(q, 0) - log(1 + tail); products take one log for sixteen trials
-        linear[l] = linear[l] + m * pick(learn_value(q) < 0.0, q, T(0.0));
-        product[l] = product[l] * (1.0 + m * tail);
+        // log P(choice) = min(q, 0) - log(1 + tail); one log for the product of many trials
+        linear[l] = madd<S::kFused>(T(m), pick(learn_value(q) < 0.0, q, T(0.0)), linear[l]);
+        product[l] = madd<S::kFused>(product[l], m * tail, product[l]);
       }
       learn_error(s, trial, beta[l], p, o, e);
-      const bool good = learn_move<L>(s, w, l, x, trial, alpha[l], ratio, limit, h, e);
-      when[l] = pick(!good & (when[l] < 0.0), now, when[l]);
+      const double good = learn_move<L>(s, w, l, x, trial, alpha[l], ratio, limit, h, e);
+      first[l] = pick(first[l] < 0.0, pick(good > 0.0, -1.0, now), first[l]);
     }
-    if ((t & 15) == 15 || t + 1 == n) {
+    if ((t & 255) == 255 || t + 1 == n) {
       for (int l = 0; l < L; ++l) {
         log_likelihood[l] = log_likelihood[l] + (linear[l] - log(product[l]));
         linear[l] = T(0.0);
@@ -295,6 +321,7 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
       }
     }
   }
+  for (int l = 0; l < L; ++l) when[l] = first[l];
 }
 
 // The way back after learn_forward<true>: gradient g (q + 3, L) for weights, alpha, beta, lapse. On
@@ -303,6 +330,7 @@ template <int L, int R = L, class S>
 NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* trials,
                             const std::uint8_t* masks, std::int64_t n, double ratio,
                             const LearnProblems<double>& v, const double* trace, double* g) {
+  constexpr bool F = S::kFused;
   const int K = s.k(), H = s.h(), D = s.d(), columns = learn_columns(s), q = learn_weights(s);
   double* g1 = g;
   double* g2 = g + learn_first(s) * L;
@@ -320,12 +348,14 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
     const std::uint8_t* mask = masks + t * L;
     const double* row = trace + t * learn_trace(s) * R;
     const double right = 0.5 * (trial.sign + 1.0);
+    double counted[L];
+    for (int l = 0; l < L; ++l) counted[l] = mask[l];
     NB26_LANES
     for (int l = 0; l < L; ++l) {
       double h[S::kH], o[S::kK] = {}, e[S::kK] = {}, to_e[S::kK] = {}, to_o[S::kK] = {};
       double slope[S::kH], to_step[S::kH], to_h[S::kH], to_u[S::kH];
       const double* w2 = row + H * R;
-      const double p = row[(learn_trace(s) - 1) * R + l], m = mask[l];
+      const double p = row[(learn_trace(s) - 1) * R + l], m = counted[l];
       if (s.deep()) {
         NB26_UNROLL
         for (int i = 0; i < H; ++i) {
@@ -335,9 +365,11 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
         if (s.bias()) h[H] = 1.0;
         NB26_UNROLL
         for (int k = 0; k < K; ++k) {
-          o[k] = 0.0;
+          o[k] = w2[k * columns * R + l] * h[0];
           NB26_UNROLL
-          for (int i = 0; i < columns; ++i) o[k] += w2[(k * columns + i) * R + l] * h[i];
+          for (int i = 1; i < columns; ++i) {
+            o[k] = madd<F>(w2[(k * columns + i) * R + l], h[i], o[k]);
+          }
         }
       } else {
         NB26_UNROLL
@@ -356,51 +388,60 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
       if (s.decay()) {
         for (int i = 0; i < q; ++i) g[i * L + l] *= trial.keep;
       }
+      const double alpha_2 = ratio * alpha[l];
       double moved = 0.0;
       NB26_UNROLL
       for (int k = 0; k < K; ++k) {
-        double along = 0.0;
+        double along;
         if (s.deep()) {
+          along = g2[k * columns * L + l] * h[0];
           NB26_UNROLL
-          for (int i = 0; i < columns; ++i) along += g2[(k * columns + i) * L + l] * h[i];
+          for (int i = 1; i < columns; ++i) {
+            along = madd<F>(g2[(k * columns + i) * L + l], h[i], along);
+          }
           along *= ratio;
         } else {
+          along = g1[k * D * L + l] * x[0];
           NB26_UNROLL
-          for (int d = 0; d < D; ++d) along += g1[(k * D + d) * L + l] * x[d];
+          for (int d = 1; d < D; ++d) along = madd<F>(g1[(k * D + d) * L + l], x[d], along);
         }
         to_e[k] = alpha[l] * along;
-        moved += e[k] * along;
+        moved = madd<F>(e[k], along, moved);
       }
       NB26_UNROLL
       for (int i = 0; i < H; ++i) {
-        double along = 0.0, to_layer = 0.0, back = 0.0;
+        double along = g1[i * D * L + l] * x[0];
         NB26_UNROLL
-        for (int d = 0; d < D; ++d) along += g1[(i * D + d) * L + l] * x[d];
+        for (int d = 1; d < D; ++d) along = madd<F>(g1[(i * D + d) * L + l], x[d], along);
+        double to_layer = w2[i * R + l] * e[0], back = g2[i * L + l] * e[0];
         NB26_UNROLL
-        for (int k = 0; k < K; ++k) {
-          to_layer += w2[(k * columns + i) * R + l] * e[k];
-          back += g2[(k * columns + i) * L + l] * e[k];
+        for (int k = 1; k < K; ++k) {
+          to_layer = madd<F>(w2[(k * columns + i) * R + l], e[k], to_layer);
+          back = madd<F>(g2[(k * columns + i) * L + l], e[k], back);
         }
-        moved += along * (slope[i] * to_layer);
-        to_h[i] = ratio * alpha[l] * back;
+        moved = madd<F>(along, slope[i] * to_layer, moved);
+        to_h[i] = alpha_2 * back;
         const double step = alpha[l] * along;
-        to_u[i] = learn_bend(s.curve(), h[i], slope[i]) * to_layer * step;
+        to_u[i] = learn_bend(s.curve(), h[i], slope[i]) * (to_layer * step);
         to_step[i] = step * slope[i];
         NB26_UNROLL
-        for (int k = 0; k < K; ++k) to_e[k] += w2[(k * columns + i) * R + l] * to_step[i];
+        for (int k = 0; k < K; ++k) {
+          to_e[k] = madd<F>(w2[(k * columns + i) * R + l], to_step[i], to_e[k]);
+        }
       }
       to_alpha[l] += moved;
       if (s.policy()) {
         const double to_g = learn_readout(s, to_e);
-        to_beta[l] += to_g * (trial.c[0] + p * (trial.c[1] + p * trial.c[2]));
-        to_z += beta[l] * to_g * (trial.c[1] + 2.0 * trial.c[2] * p) * (p * (1.0 - p));
+        to_beta[l] = madd<F>(to_g, learn_gain<F>(trial, p), to_beta[l]);
+        const double bend = madd<F>(2.0 * trial.c[2], p, trial.c[1]);
+        to_z = madd<F>(beta[l] * to_g, bend * (p * (1.0 - p)), to_z);
         NB26_UNROLL
         for (int k = 0; k < K; ++k) to_o[k] = 0.0;
       } else {
         NB26_UNROLL
         for (int k = 0; k < K; ++k) to_o[k] = trial.c[2 + k] * to_e[k];
       }
-      to_beta[l] += to_z * learn_readout(s, o);
+      to_beta[l] = madd<F>(to_z, learn_readout(s, o), to_beta[l]);
       const double out = beta[l] * to_z;
       to_o[K - 1] += out;
       if (K == 2) to_o[0] -= out;
@@ -410,19 +451,28 @@ NB26_HD void learn_backward(const S& s, const double* x_all, const LearnTrial* t
           const bool unit = i < H;
           NB26_UNROLL
           for (int k = 0; k < K; ++k) {
-            if (unit) to_h[i] += w2[(k * columns + i) * R + l] * to_o[k];
-            g2[(k * columns + i) * L + l] += to_o[k] * h[i] + (unit ? e[k] * to_step[i] : 0.0);
+            double& grown = g2[(k * columns + i) * L + l];
+            grown = madd<F>(to_o[k], h[i], grown);
+            if (!unit) continue;
+            to_h[i] = madd<F>(w2[(k * columns + i) * R + l], to_o[k], to_h[i]);
+            grown = madd<F>(e[k], to_step[i], grown);
           }
           if (!unit) continue;
-          to_u[i] += slope[i] * to_h[i];
+          to_u[i] = madd<F>(slope[i], to_h[i], to_u[i]);
           NB26_UNROLL
-          for (int d = 0; d < D; ++d) g1[(i * D + d) * L + l] += to_u[i] * x[d];
+          for (int d = 0; d < D; ++d) {
+            double& grown = g1[(i * D + d) * L + l];
+            grown = madd<F>(to_u[i], x[d], grown);
+          }
         }
       } else {
         NB26_UNROLL
         for (int k = 0; k < K; ++k) {
           NB26_UNROLL
-          for (int d = 0; d < D; ++d) g1[(k * D + d) * L + l] += to_o[k] * x[d];
+          for (int d = 0; d < D; ++d) {
+            double& grown = g1[(k * D + d) * L + l];
+            grown = madd<F>(to_o[k], x[d], grown);
+          }
         }
       }
     }

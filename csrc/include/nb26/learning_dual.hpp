@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nb26/hd.hpp"
+#include "nb26/madd.hpp"
 #include "nb26/math.hpp"
 
 namespace nb26 {
@@ -67,5 +68,16 @@ struct Dual {
   }
   friend NB26_HD double learn_value(const Dual& a) { return a.x; }
 };
+
+template <bool Fused, int N>
+NB26_HD Dual<N> madd(const Dual<N>& a, const Dual<N>& b, const Dual<N>& c) {
+  return a * b + c;
+}
+
+template <bool Fused, int N>
+NB26_HD Dual<N> exp_down(const Dual<N>& a) {
+  const double f = exp_down<Fused>(a.x);
+  return Dual<N>::chain(a, f, f);
+}
 
 }  // namespace nb26
