@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from nb26stats import NB26StatsWarning
 from nb26stats.learning import DNNLearningRule, behavior_metrics, encode_contrast
 from nb26stats.learning import _fit as fit_module
-from nb26stats.learning._course import course
 from nb26stats.learning._fit import all_starts, find_optimum
 from nb26stats.learning._options import read_options
 from nb26stats.learning._start_draws import draw, likeliest_starts
@@ -650,10 +649,10 @@ def test_pictures_of_a_fit() -> None:
 
 def test_a_course_is_that_of_the_fitted_network() -> None:
     est = _fit("1L", rule="rpe", penalty="gaussian")
-    found = course(est, X, Y, CONTRAST, window=40, n_runs=2, random_state=5)
+    found = est.learning_curve(X, Y, contrast=CONTRAST, window=40, n_runs=2, random_state=5)
     side = np.where(CONTRAST == 0, np.nan, (CONTRAST > 0).astype(float))
     run = est.simulate(X, side, n_runs=2, random_state=5)
-    for got, choice in zip([found.animal, *found.runs], [Y, *run.choice], strict=True):
+    for got, choice in zip([found.animal, *found.simulated], [Y, *run.choice], strict=True):
         assert got.equals(behavior_metrics(CONTRAST, choice, window=40))
 
 

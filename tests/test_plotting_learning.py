@@ -133,8 +133,21 @@ def test_simulated_runs_are_a_median_and_a_band_in_the_colour_of_the_network() -
         assert edges.min() == pytest.approx(low.min())
         assert edges.max() == pytest.approx(high.max())
         assert panel.get_ylim()[0] <= min(low.min(), panel.get_ylim()[1])
-    assert words(panels[2]) == ["2NL: median, 90 % of 41 runs", "animal"]
+    assert words(panels[2]) == ["2NL: median and\n90 % of 41 runs", "animal"]
     assert panels[2].texts[0].get_color() == COLORS["2NL"]
+    assert [t.get_va() for t in panels[2].texts] == ["bottom", "bottom"]
+
+
+def test_the_key_stands_where_the_lines_are_not() -> None:
+    real = metrics(0)
+    for learned in (0.1, 0.9):
+        real["sensitivity"] = learned
+        panel = plotting.plot_learning_curve(real, simulated=[real, real])[2]
+        panel.figure.draw_without_rendering()
+        height = panel.transData.transform((0.0, learned))[1]
+        spans = [t.get_window_extent() for t in panel.texts]
+        assert all(not s.y0 < height < s.y1 for s in spans)
+        assert not spans[0].overlaps(spans[1])
 
 
 def test_windows_stand_in_their_middle_and_sessions_can_be_named_apart() -> None:
@@ -335,6 +348,15 @@ def test_rules_are_compared_within_an_animal() -> None:
     (panel,) = plotting.plot_comparison(frame, criterion="aic")
     assert [t.get_text() for t in panel.get_yticklabels()] == ["m0, rpe", "m0, reinforce"]
     assert dots(panel, COLORS["1L"]) == [(60.0, True), (0.0, True)]
+
+
+def test_held_out_differences_carry_their_errors() -> None:
+    panel = plotting.plot_comparison(table(dheldout_se=[0.001, 0.0, 0.0005]))[-1]
+    assert panel.get_xlabel() == "nats lost per 1,000 trials (± SE)"
+    spans = [x.get_xdata() for x in panel.get_lines() if x.get_linewidth() == 1.0]
+    np.testing.assert_allclose(sorted(map(tuple, spans)), [(-0.47, 0.53), (-0.4, 1.6)], atol=1e-9)
+    # without blocks the column is empty
+    assert len(plotting.plot_comparison(table(heldout=np.nan))) == 2
 
 
 def test_comparisons_refuse_what_they_cannot_draw() -> None:

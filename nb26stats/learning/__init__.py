@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._compare import compare_architectures, compare_learning_rules
 from ._contrast import encode_contrast
+from ._course import LearningCurve
 from ._metrics import behavior_metrics
 from ._profile_result import ProfileResult
 from ._psychometric import PsychometricResult, fit_psychometric
@@ -13,6 +14,7 @@ from ._simulation import SimulationResult
 
 __all__ = [
     "DNNLearningRule",
+    "LearningCurve",
     "ProfileResult",
     "PsychometricResult",
     "SimulationResult",

@@ -16,6 +16,8 @@ from nb26stats._seed import as_seed
 
 from . import _native
 from ._blocks import cross_validate
+from ._contrast import check_contrast
+from ._course import LearningCurve, curve_of, sided
 from ._fit import BAR_DELAY, prior_of
 from ._fitted import path
 from ._model import F64, Model
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 class LearningMethods:
     """Methods of a learning rule beside its fit."""
 
+    architecture: str
     random_state: Any
     theta_: F64
     n_features_in_: int
@@ -218,6 +221,83 @@ class LearningMethods:
             n_runs=runs,
             seed=as_seed(random_state),
             n_threads=options.n_threads,
+        )
+
+    def learning_curve(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        contrast: ArrayLike | None = None,
+        rewards: ArrayLike | None = None,
+        correct_side: ArrayLike | None = None,
+        sessions: ArrayLike | None = None,
+        window: int | None = None,
+        step: int | None = None,
+        n_runs: int = 100,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> LearningCurve:
+        """Compare accuracy, bias and sensitivity of the animal with runs of the fitted network.
+
+        The network starts where the fit says, chooses for itself on the same trials and learns from
+        its own choices. That is a harder test than the likelihood, which shows it every choice of
+        the animal.
+
+        Parameters
+        ----------
+        X, y, rewards, correct_side, sessions
+            As for :meth:`fit`.
+        contrast : array-like of shape (T,), optional
+            Signed contrasts for :func:`behavior_metrics`. By default -1 and 1 for a correct side on
+            the left and right, so that any inputs will do.
+        window, step : int, optional
+            Trials per window, and from one window to the next. Without them a row per session, or
+            twenty windows where there are no sessions.
+        n_runs : int, default=100
+            Number of runs.
+        random_state : int, Generator, RandomState or None, default=None
+            Key of the simulated choices.
+
+        Returns
+        -------
+        LearningCurve
+            The animal's measures and those of each run.
+        """
+        c = None if contrast is None else check_contrast(contrast, "contrast")
+        if c is not None and rewards is None and correct_side is None:
+            correct_side = np.where(c == 0.0, np.nan, (c > 0.0).astype(np.float64))
+        options, model, trials = self._fitted(
+            X, y, rewards=rewards, correct_side=correct_side, sessions=sessions
+        )
+        if c is None:
+            c = sided(trials.correct_side)
+        elif len(c) != trials.n_given:
+            raise ValueError(f"contrast has {len(c)} trials but X has {trials.n_given}")
+        else:
+            c = c[trials.position]
+        if window is None and sessions is None:
+            window = max(1, len(trials) // 20)
+        runs = simulate(
+            model,
+            trials.x,
+            trials.correct_side,
+            self.theta_,
+            n_runs=as_int(n_runs, "n_runs", minimum=1),
+            seed=as_seed(random_state),
+            n_threads=options.n_threads,
+        )
+        labels = None
+        if trials.sessions is not None:
+            labels = np.asarray(trials.session_labels)[trials.sessions]
+        return curve_of(
+            c,
+            trials.choice,
+            runs.choice,
+            sessions=labels,
+            window=window,
+            step=step,
+            architecture=self.architecture,
+            seed=runs.seed,
         )
 
     def profile_likelihood(

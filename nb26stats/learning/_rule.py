@@ -13,7 +13,6 @@ from nb26stats._blas import one_blas_thread
 from nb26stats._check import as_choice
 from nb26stats._seed import as_seed
 
-from ._course import course
 from ._evaluation import LearningMethods
 from ._fit import find_optimum
 from ._fitted import fitted_fields, warn_of_data
@@ -401,23 +400,17 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         from nb26stats import plotting
 
         if chosen == "weights":
-            draw: Any = plotting.plot_learning_weights
-            return draw(self, sessions=sessions, **style)
+            return plotting.plot_learning_weights(self, sessions=sessions, **style)
         if X is None or y is None or contrast is None:
             raise ValueError("kind='course' needs X, y and contrast")
-        found = course(
-            self,
+        return self.learning_curve(
             X,
             y,
-            contrast,
+            contrast=contrast,
             correct_side=correct_side,
             sessions=sessions,
             window=window,
             step=step,
             n_runs=n_runs,
             random_state=random_state,
-        )
-        draw = plotting.plot_learning_curve
-        if window is not None:
-            style["sessions"] = sessions
-        return draw(found.animal, simulated=found.runs, architecture=self.architecture, **style)
+        ).plot(**style)

@@ -77,7 +77,8 @@ def plot_comparison(
 
     A row per animal, a point per network, at the difference from the best. The grey band holds ties
     (less than 4 AIC units). An open point is a fit that only one start reached, a crossed
-    point has parameters on a bound: both may be better than they look.
+    point has parameters on a bound: both may be better than they look. Held-out differences carry
+    their standard error over blocks where the table has it (``dheldout_se``).
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def _column(table: pd.DataFrame, key: str) -> str:
 def _chosen(table: pd.DataFrame, criterion: Any) -> list[str]:
     known = tuple(CRITERIA)
     if criterion is None:
-        found = [key for key in known if _column(table, key)]
+        found = [k for k in known if _column(table, k) and table[_column(table, k)].notna().any()]
         if not found:
             raise ValueError("the table has none of aic, bic and heldout")
         return found
@@ -190,6 +191,9 @@ def _draw(
     owner = table["animal"].map({animal: row for row, animal in enumerate(animals)}).to_numpy()
     best = np.array([np.nanmin(cost[owner == row], initial=np.inf) for row in range(len(animals))])
     delta = cost - best[owner]
+    error = np.zeros(len(table))
+    if key == "heldout" and "dheldout_se" in table.columns:
+        error = np.nan_to_num(abs(what.sign) * table["dheldout_se"].to_numpy(dtype=np.float64))
     lonely, bound = _once(table), _bounded(table)
     if key == "aic":
         ax.axvspan(0, TIE, color=GREY, alpha=0.15, linewidth=0, zorder=0)
@@ -202,6 +206,9 @@ def _draw(
         color = ARCHITECTURE_COLORS[name]
         mine = (table["architecture"] == name).to_numpy()
         y = owner + (lift[name] if len(networks) > 1 else 0.0)
+        if error[mine].any():
+            spans = np.vstack([delta - error, delta + error])
+            ax.plot(spans[:, mine], np.vstack([y, y])[:, mine], color=color, linewidth=1.0)
         looks: list[tuple[NDArray[np.bool_], dict[str, Any]]] = [
             (mine & ~lonely, {"marker": MARKERS[name], "color": color, **size}),
             (
@@ -214,8 +221,8 @@ def _draw(
             # an empty line that is not clipped would claim room at the corner of the figure
             if part.any():
                 ax.plot(delta[part], y[part], linestyle="none", clip_on=False, **look)
-    dress(ax, x=what.unit, title=what.name)
-    _scale(ax, delta, key)
+    dress(ax, x=what.unit + (" (± SE)" if error.any() else ""), title=what.name)
+    _scale(ax, delta + error, key)
     ax.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)
     ax.spines["left"].set_visible(False)
 

@@ -15,7 +15,7 @@ from ._colors import ARCHITECTURE_COLORS, OKABE_ITO
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     F64 = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ MEASURES = {
 }
 """Column: label of its axis, title of its panel, and the value of an animal that only guesses."""
 MAX_MARKERS = 60
-MAX_BOUNDARIES = 200
+MAX_BOUNDARIES = 40
 
 
 def plot_learning_curve(
@@ -35,7 +35,7 @@ def plot_learning_curve(
     ax: Sequence[Axes] | None = None,
     *,
     simulated: Sequence[pd.DataFrame] | None = None,
-    sessions: Sequence[Any] | None = None,
+    sessions: ArrayLike | None = None,
     architecture: str | None = None,
     level: float = 0.95,
     **style: Any,
@@ -53,7 +53,7 @@ def plot_learning_curve(
     simulated : sequence of DataFrame, optional
         The same for free runs of the fitted network on the same trials, one table a run; drawn as
         their median and a band that holds the share ``level`` of the runs.
-    sessions : sequence of shape (T,), optional
+    sessions : array-like of shape (T,), optional
         Session of each trial; light lines mark where one ends. Not needed where each row of
         ``result`` is a session.
     architecture : {"1L", "2L", "2NL"}, optional
@@ -185,18 +185,22 @@ def _limits(ax: Axes, name: str, shown: F64) -> None:
 
 
 def _key(ax: Axes, n_runs: int, architecture: str | None, level: float, color: str) -> None:
-    """Name the lines once, at the bottom of the last panel, where learning leaves room."""
+    """Name the lines once, in the right corner of the last panel that they leave free."""
     who = plain(architecture) if architecture else "network"
-    runs = f"median, {100 * level:g} % of {n_runs} runs" if n_runs > 1 else "one run"
-    for k, (text, shade) in enumerate(((f"{who}: {runs}", color), ("animal", ANIMAL))):
+    runs = f"median and\n{100 * level:g} % of {n_runs} runs" if n_runs > 1 else "one run"
+    ends = [np.asarray(line.get_ydata())[-1] for line in ax.get_lines() if line.get_zorder() > 1]
+    top = bool(np.nanmax([0.0, *ends]) < 0.55)
+    entries = [("animal", ANIMAL), (f"{who}: {runs}", color)]
+    for k, (text, shade) in enumerate(entries if top else entries[::-1]):
+        height = 11 * k if top or not k else 11 * (1 + entries[1][0].count("\n"))
         ax.annotate(
             text,
-            (1.0, 0.0),
+            (1.0, 1.0 if top else 0.0),
             xycoords="axes fraction",
-            xytext=(-2, 4 + 12 * k),
+            xytext=(-1, -2 - height if top else 3 + height),
             textcoords="offset points",
             ha="right",
-            va="bottom",
+            va="top" if top else "bottom",
             fontsize=SMALL,
             color=shade,
             bbox={"facecolor": "white", "alpha": 0.75, "pad": 0.5, "linewidth": 0},

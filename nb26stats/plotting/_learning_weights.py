@@ -15,7 +15,7 @@ from ._learning_curve import boundaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     F64 = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def plot_learning_weights(
     ax: Sequence[Axes] | None = None,
     *,
     inputs: Sequence[str] | None = None,
-    sessions: Sequence[Any] | None = None,
+    sessions: ArrayLike | None = None,
     **style: Any,
 ) -> NDArray[np.object_]:
     """Draw the weights of a fitted learning rule before each trial.
@@ -48,7 +48,7 @@ def plot_learning_weights(
         Where to draw, one axes per panel. A new figure by default.
     inputs : sequence of str, optional
         Names of the inputs.
-    sessions : sequence of shape (T,), optional
+    sessions : array-like of shape (T,), optional
         Session of each trial; light lines mark where one ends.
     **style
         Properties of the lines (``linewidth``, ``alpha``, ...).

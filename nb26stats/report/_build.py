@@ -35,6 +35,7 @@ SECTIONS = (
     "psth",
     "raster",
     "behavior",
+    "learning",
     "components",
     "information",
     "warnings",
