@@ -46,9 +46,9 @@ def test_a_clear_winner_is_decided() -> None:
     assert got.verdict == ["worse", "worse", "best"]
     assert got.daic == [100.0, 10.0, 0.0]
     assert got.sentences == [
-        "m, 1L: AIC 100.0 above that of 2NL: decided against it.",
-        "m, 2L: AIC 10.0 above that of 2NL: decided against it.",
-        "m, 2NL: lowest AIC, 10.0 below 2L: decided.",
+        "m, 1L: AIC 100.0 above that of 2NL: decided against it by AIC.",
+        "m, 2L: AIC 10.0 above that of 2NL: decided against it by AIC.",
+        "m, 2NL: lowest AIC, 10.0 below 2L: decided by AIC.",
     ]
     assert got.footnotes == []
     assert got.unfair == []
@@ -71,7 +71,7 @@ def test_a_loser_that_may_be_better_decides_nothing() -> None:
         assert got.footnotes == []
     # a winner that may be better still wins
     got = judge("m", [_fit("2L", 5050.0), _fit("2NL", 5000.0, n_hit=1, at_bounds=("W2[0,1]",))])
-    assert got.sentences[0].endswith("decided against it.")
+    assert got.sentences[0].endswith("decided against it by AIC.")
     assert "its lead may be larger" in got.sentences[1]
     assert got.footnotes == [
         "m, 2NL (lowest AIC): the optimum was found by one start only",
@@ -89,7 +89,7 @@ def test_held_out_trials_may_contradict() -> None:
     assert "better)" in got.sentences[0]
     assert "worse)" in got.sentences[1]
     got = judge("m", [_fit("1L", 5050.0, **worse), _fit("2L", 5000.0, **better)])
-    assert "decided against it; -0.1025 nats per held-out trial against 2L" in got.sentences[0]
+    assert "decided against it by AIC; -0.1025 nats per held-out trial against 2L" in got.sentences[0]
     noisy = _blocks([-0.40, -0.70, -0.40, -0.64])
     got = judge("m", [_fit("1L", 5050.0, **noisy), _fit("2L", 5000.0, **better)])
     assert "alike)" in got.sentences[0]

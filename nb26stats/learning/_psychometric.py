@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nb26stats._blas import one_blas_thread
 from nb26stats._check import as_bool
 from nb26stats._results import Result
 from nb26stats._warnings import warn
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 F64 = NDArray[np.float64]
 NAMES = ("threshold", "slope", "lapse_low", "lapse_high")
-# half of a flat curve may lie far outside the contrasts; a slope of 500 is a step
-LIMITS = ((-10.0, 10.0), (-500.0, 500.0), (0.0, 0.4), (0.0, 0.4))
+# half of a flat curve may lie far outside the contrasts; a slope of 500 is a step; at a lapse rate
+# of 0 the likelihood would be infinitely steep
+LIMITS = ((-10.0, 10.0), (-500.0, 500.0), (1e-8, 0.4), (1e-8, 0.4))
 STARTS = ((0.0, 5.0), (0.0, 20.0), (0.0, 1.0), (0.2, 5.0), (-0.2, 5.0))
 START_LAPSE = 0.05
 
@@ -149,7 +151,7 @@ def fit_psychometric(
     choice : array-like of shape (T,)
         0 left, 1 right.
     lapses : bool, default=True
-        Whether both ends may stay away from 0 and 1, by up to 0.4 each.
+        Whether both ends may stay away from 0 and 1, each by 1e-8 to 0.4.
 
     Returns
     -------
@@ -196,35 +198,37 @@ def fit_psychometric(
         raise ValueError(f"contrast must take at least two values, it holds {held}")
     n = np.bincount(at, minlength=levels.size)
     k = np.bincount(at, weights=a, minlength=levels.size)
-    limits = [*LIMITS[:2], *(LIMITS[2:] if lapses else ((0.0, 0.0),) * 2)]
+    names = NAMES if lapses else NAMES[:2]
+    limits = LIMITS[: len(names)]
     # starts follow the sign of the data, since a curve cannot turn round on its way
     sign = 1.0 if float(k / n @ (levels - levels.mean())) >= 0.0 else -1.0
-    runs = [
-        minimize(
-            _loss,
-            np.array([threshold, sign * slope, *([START_LAPSE * lapses] * 2)]),
-            args=(levels, n.astype(np.float64), k),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=limits,
-            options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-7},
-        )
-        for threshold, slope in STARTS
-    ]
+    with one_blas_thread():
+        runs = [
+            minimize(
+                _loss,
+                np.array([threshold, sign * slope, START_LAPSE, START_LAPSE][: len(names)]),
+                args=(levels, n.astype(np.float64), k),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=limits,
+                options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-7},
+            )
+            for threshold, slope in STARTS
+        ]
     best = min(runs, key=lambda run: float(run.fun))
-    names = NAMES if lapses else NAMES[:2]
     at_bounds = tuple(
         name
-        for name, value, (low, high) in zip(names, best.x, limits, strict=False)
-        if min(value - low, high - value) <= 1e-6
+        for name, value, (low, high) in zip(names, best.x, limits, strict=True)
+        if min(value - low, high - value) <= 1e-9
     )
-    undetermined = _undetermined(best.x, levels, n.astype(np.float64))
+    theta = np.concatenate([best.x, np.zeros(4 - len(names))])
+    undetermined = _undetermined(theta, levels, n.astype(np.float64))
     _warn_unsure(bool(best.success), undetermined)
     return PsychometricResult(
-        threshold=float(best.x[0]),
-        slope=float(best.x[1]),
-        lapse_low=float(best.x[2]),
-        lapse_high=float(best.x[3]),
+        threshold=float(theta[0]),
+        slope=float(theta[1]),
+        lapse_low=float(theta[2]),
+        lapse_high=float(theta[3]),
         loglik=-float(best.fun),
         converged=bool(best.success),
         at_bounds=at_bounds,
@@ -239,7 +243,7 @@ def _loss(theta: F64, c: F64, n: F64, k: F64) -> tuple[float, F64]:
     """Return minus the log-likelihood and its gradient."""
     from scipy.special import log_expit
 
-    threshold, slope, low, high = theta
+    threshold, slope, low, high = theta if len(theta) == 4 else (*theta, 0.0, 0.0)
     z = slope * (c - threshold)
     span = 1.0 - low - high
     # log P on both sides without the rounding of 1 - P
@@ -248,20 +252,20 @@ def _loss(theta: F64, c: F64, n: F64, k: F64) -> tuple[float, F64]:
     loss = -float(k @ log_right + (n - k) @ log_left)
     both = log_expit(z) + log_expit(-z)
     dz = span * (k * np.exp(both - log_right) - (n - k) * np.exp(both - log_left))
-    gradient = np.array(
+    gradient = np.array([-slope * dz.sum(), dz @ (c - threshold)])
+    if len(theta) == 2:
+        return loss, -gradient
+    by_lapse = np.array(
         [
-            -slope * dz.sum(),
-            dz @ (c - threshold),
             _share(k, log_expit(-z) - log_right) - _share(n - k, log_expit(-z) - log_left),
             _share(n - k, log_expit(z) - log_left) - _share(k, log_expit(z) - log_right),
         ]
     )
-    return loss, -gradient
+    return loss, -np.concatenate([gradient, by_lapse])
 
 
 def _share(count: F64, log_ratio: F64) -> float:
-    # without lapses the ratio has no limit
-    return float(count @ np.exp(np.minimum(log_ratio, 600.0)))
+    return float(count @ np.exp(log_ratio))
 
 
 def _log(p: float) -> float:

@@ -179,7 +179,7 @@ def _of_best(best: Fit, fits: Sequence[Fit], near: Sequence[Fit]) -> str:
         elif doubtful:
             text += f": undecided, since the optimum of {doubtful[0].name} {doubtful[0].doubt}"
         else:
-            text += ": decided"
+            text += ": decided by AIC"
     if best.doubt:
         text += f"; its own optimum {best.doubt}, so that its lead may be larger"
     by_bic = min(fits, key=lambda fit: fit.bic)
@@ -198,7 +198,7 @@ def _of_other(fit: Fit, best: Fit) -> str:
     elif fit.doubt:
         text += f": undecided, since its optimum {fit.doubt} and may be better"
     else:
-        text += ": decided against it"
+        text += ": decided against it by AIC"
     return text + _held(fit, best) + "."
 
 
