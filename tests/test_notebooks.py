@@ -76,6 +76,7 @@ def test_every_notebook_is_here() -> None:
         "01_streaming",
         "02_streaming_limits",
         "03_information",
+        "04_learning",
     ]
 
 
