@@ -17,9 +17,9 @@
 namespace nb26 {
 namespace {
 
-constexpr int kL = kLearnLanes;
+constexpr int kAtOnce = kLearnLanes;
 
-std::size_t sized(std::int64_t n) { return static_cast<std::size_t>(n); }
+std::size_t extent(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 // Minus the logarithm of the prior without its constant; adds the slope to gradient, if there is.
 double penalty(const LearnPrior& prior, const double* u, double* gradient) {
@@ -65,20 +65,20 @@ void learn_natural(const LearnModel& model, const double* u, double* theta) {
 void learn_objective(const LearnModel& model, const LearnPrior& prior, const LearnData& data,
                      const LearnPoints& points, bool forward_mode, int n_threads, double* objective,
                      const LearnOut& out) {
-  const std::int64_t p = model.p(), groups = (points.m + kL - 1) / kL;
+  const std::int64_t p = model.p(), groups = (points.m + kAtOnce - 1) / kAtOnce;
   const int threads = threads_for(n_threads, groups);
 #pragma omp parallel num_threads(threads)
   {
     LearnWork work;
-    std::vector<double> theta(sized(kL * p));
+    std::vector<double> theta(extent(kAtOnce * p));
 #pragma omp for schedule(dynamic, 1)
     for (std::int64_t g = 0; g < groups; ++g) {
-      const std::int64_t first = g * kL;
+      const std::int64_t first = g * kAtOnce;
       LearnGroup group;
-      group.n = static_cast<int>(std::min<std::int64_t>(kL, points.m - first));
+      group.n = static_cast<int>(std::min<std::int64_t>(kAtOnce, points.m - first));
       for (int l = 0; l < group.n; ++l) {
-        learn_natural(model, points.u + (first + l) * p, &theta[sized(l * p)]);
-        group.theta[l] = &theta[sized(l * p)];
+        learn_natural(model, points.u + (first + l) * p, &theta[extent(l * p)]);
+        group.theta[l] = &theta[extent(l * p)];
         group.mask[l] = points.masks + points.which[first + l] * data.n;
       }
       double* slopes = out.gradient ? out.gradient + first * p : nullptr;
@@ -132,7 +132,7 @@ struct LearnFit::State {
     for (std::size_t tried = 0; tried < ready.size() && group->empty(); ++tried) {
       std::deque<std::int64_t>& queue = ready[turn];
       turn = (turn + 1) % ready.size();
-      while (!queue.empty() && group->size() < sized(kL)) {
+      while (!queue.empty() && group->size() < extent(kAtOnce)) {
         group->push_back(queue.front());
         queue.pop_front();
       }
@@ -156,10 +156,10 @@ void LearnFit::add(LearnTask task) {
   s.tasks.push_back(std::move(task));
   s.ready.emplace_back();
   const LearnTask& t = s.tasks.back();
-  const std::size_t p = sized(s.model.p());
+  const std::size_t p = extent(s.model.p());
   for (std::size_t j = 0; j < t.which.size(); ++j) {
     State::Problem problem{s.tasks.size() - 1,
-                           t.masks.data() + sized(t.which[j]) * t.trials.size(),
+                           t.masks.data() + extent(t.which[j]) * t.trials.size(),
                            {t.starts.begin() + static_cast<std::ptrdiff_t>(j * p),
                             t.starts.begin() + static_cast<std::ptrdiff_t>((j + 1) * p)},
                            {},
@@ -185,20 +185,20 @@ std::int64_t LearnFit::unfinished() const {
                        [](const State::Problem& problem) { return problem.boxed.running(); });
 }
 
-bool LearnFit::running(std::int64_t i) const { return state_->problems[sized(i)].boxed.running(); }
+bool LearnFit::running(std::int64_t i) const { return state_->problems[extent(i)].boxed.running(); }
 
 void LearnFit::ask(std::int64_t i, double* theta) const {
   const State& s = *state_;
-  std::vector<double> u(sized(s.model.p()));
-  s.point(s.problems[sized(i)], u.data());
+  std::vector<double> u(extent(s.model.p()));
+  s.point(s.problems[extent(i)], u.data());
   learn_natural(s.model, u.data(), theta);
 }
 
 void LearnFit::tell(std::int64_t i, double log_likelihood, const double* gradient,
                     std::int64_t diverged) {
   const State& s = *state_;
-  State::Problem& problem = state_->problems[sized(i)];
-  const std::size_t p = sized(s.model.p());
+  State::Problem& problem = state_->problems[extent(i)];
+  const std::size_t p = extent(s.model.p());
   std::vector<double> u(p), theta(p), slope(gradient, gradient + p), down(problem.free.size());
   s.point(problem, u.data());
   learn_natural(s.model, u.data(), theta.data());
@@ -215,12 +215,12 @@ std::int64_t LearnFit::advance(double seconds, bool forward_mode, int n_threads)
   const std::int64_t p = s.model.p(), before = unfinished();
   std::int64_t groups = 0;
   for (const auto& queue : s.ready)
-    groups += (static_cast<std::int64_t>(queue.size()) + kL - 1) / kL;
+    groups += (static_cast<std::int64_t>(queue.size()) + kAtOnce - 1) / kAtOnce;
   const int threads = threads_for(n_threads, groups);
 #pragma omp parallel num_threads(threads)
   {
     LearnWork work;
-    std::vector<double> theta(sized(kL * p)), gradient(sized(kL * p));
+    std::vector<double> theta(extent(kAtOnce * p)), gradient(extent(kAtOnce * p));
     std::vector<std::int64_t> members;
     for (bool more = true; more;) {
       {
@@ -230,19 +230,19 @@ std::int64_t LearnFit::advance(double seconds, bool forward_mode, int n_threads)
       if (!more) break;
       LearnGroup group;
       group.n = static_cast<int>(members.size());
-      const std::size_t task = s.problems[sized(members[0])].task;
+      const std::size_t task = s.problems[extent(members[0])].task;
       for (int l = 0; l < group.n; ++l) {
-        double* at = &theta[sized(l * p)];
-        ask(members[sized(l)], at);
+        double* at = &theta[extent(l * p)];
+        ask(members[extent(l)], at);
         group.theta[l] = at;
-        group.mask[l] = s.problems[sized(members[sized(l)])].mask;
+        group.mask[l] = s.problems[extent(members[extent(l)])].mask;
       }
-      double log_likelihood[kL];
-      std::int64_t diverged[kL];
+      double log_likelihood[kAtOnce];
+      std::int64_t diverged[kAtOnce];
       evaluate(s.model, s.data(task), group, forward_mode, work,
                {log_likelihood, gradient.data(), diverged});
       for (int l = 0; l < group.n; ++l) {
-        tell(members[sized(l)], log_likelihood[l], &gradient[sized(l * p)], diverged[l]);
+        tell(members[extent(l)], log_likelihood[l], &gradient[extent(l * p)], diverged[l]);
       }
       const std::lock_guard<std::mutex> lock(s.mutex);
       for (const std::int64_t i : members) {
@@ -256,7 +256,7 @@ std::int64_t LearnFit::advance(double seconds, bool forward_mode, int n_threads)
 
 void LearnFit::optimum(std::int64_t i, LearnOptimum* out) const {
   const State& s = *state_;
-  const State::Problem& problem = s.problems[sized(i)];
+  const State::Problem& problem = s.problems[extent(i)];
   s.point(problem, out->u);
   std::fill(out->gradient, out->gradient + s.model.p(), 0.0);
   for (std::size_t k = 0; k < problem.free.size(); ++k) {
