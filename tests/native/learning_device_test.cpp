@@ -18,12 +18,12 @@
 namespace nb26 {
 
 // Lanes of the default sizes: those of all sizes take minutes under a sanitizer.
-const LearnPieces* learn_pieces_1l(const LearnModel& m) {
-  return m.d == 3 ? learn_kind<LearnCurve::kLine, false, 0, 3>(m) : nullptr;
+const LearnPieces* learn_pieces_1l(const LearnModel& m, bool few) {
+  return m.d == 3 ? learn_kind<LearnCurve::kLine, false, 0, 3>(m, few) : nullptr;
 }
-const LearnPieces* learn_pieces_2l(const LearnModel&) { return nullptr; }
-const LearnPieces* learn_pieces_2nl(const LearnModel& m) {
-  return m.d == 3 && m.h == 2 ? learn_kind<LearnCurve::kSigmoid, true, 2, 3>(m) : nullptr;
+const LearnPieces* learn_pieces_2l(const LearnModel&, bool) { return nullptr; }
+const LearnPieces* learn_pieces_2nl(const LearnModel& m, bool few) {
+  return m.d == 3 && m.h == 2 ? learn_kind<LearnCurve::kSigmoid, true, 2, 3>(m, few) : nullptr;
 }
 
 }  // namespace nb26
@@ -146,7 +146,7 @@ void check(const LearnModel& model) {
   const int p = model.p();
   Answer lanes(Problems::kProblems, p), thread(Problems::kProblems, p),
       values(Problems::kProblems, p), forward(Problems::kProblems, p);
-  nb26::learn_batch(model, in.data(), in.batch(), false, 2, lanes.out());
+  nb26::learn_batch(model, in.data(), in.batch(), false, 1, lanes.out());
   nb26::learn_dispatch(model, OnHost{model, in, true, thread});
   compare(model, lanes, thread, true);
   // without a gradient the guard on it cannot strike
