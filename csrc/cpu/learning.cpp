@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "learning_lanes.hpp"
@@ -101,6 +102,14 @@ const LearnPieces* pieces_of(const LearnModel& m, bool few) {
   return m.curve == LearnCurve::kSigmoid ? learn_pieces_2nl(m, few) : nullptr;
 }
 
+// One mask (n) for all lanes, a multiple of four.
+void spread_mask(const std::uint8_t* mask, std::int64_t n, int lanes, std::uint8_t* out) {
+  for (std::int64_t t = 0; t < n; ++t) {
+    const std::uint32_t four = mask[t] != 0 ? 0x01010101u : 0u;
+    for (int l = 0; l < lanes; l += 4) std::memcpy(out + t * lanes + l, &four, sizeof(four));
+  }
+}
+
 // w (q), alpha, beta, lapse of problems side by side.
 template <class T>
 LearnProblems<T> problems(T* from, int q, int lanes) {
@@ -122,12 +131,20 @@ void learn_group(const LearnModel& model, const LearnData& data, const LearnGrou
   const LearnProblems<double> v = problems(theta, q, lanes);
   if (pieces) {
     // idle lanes repeat the first problem
+    bool same = true;
     work.masks.resize(sized(data.n * lanes));
     for (int l = 0; l < lanes; ++l) {
       const int from = l < group.n ? l : 0;
       for (int i = 0; i < p; ++i) theta[i * lanes + l] = group.theta[from][i];
-      const std::uint8_t* mask = group.mask[from];
-      for (std::int64_t t = 0; t < data.n; ++t) work.masks[sized(t * lanes + l)] = mask[t] != 0;
+      same = same && group.mask[from] == group.mask[0];
+    }
+    if (same) {
+      spread_mask(group.mask[0], data.n, lanes, work.masks.data());
+    } else {
+      for (int l = 0; l < lanes; ++l) {
+        const std::uint8_t* mask = group.mask[l < group.n ? l : 0];
+        for (std::int64_t t = 0; t < data.n; ++t) work.masks[sized(t * lanes + l)] = mask[t] != 0;
+      }
     }
     run(Lanes{*pieces, pieces->trace, lanes}, model, data, work.masks.data(), v, work, gradient,
         log_likelihood, when, g);
