@@ -99,7 +99,8 @@ def compare_architectures(
     deep networks, and may prefer one by a few units where the truth is shallow; BIC and held-out
     blocks are more cautious. A difference against a model is called decided only where it is at
     least 4 AIC units, the optimum of the loser was found more than once, and held-out trials do
-    not say the opposite.
+    not say the opposite. That is no proof: starts that come from one shallow fit can all end in
+    the same lesser optimum, so repeat a close call with more ``n_restarts`` and another seed.
 
     Held-out trials still teach the network, in the refit and in the prediction. Blocks share most
     of their training data, so that the standard error over blocks is a rough one. The first block
