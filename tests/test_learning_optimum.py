@@ -1,27 +1,19 @@
-"""Default fits of mice end no lower than many restarts of scipy's L-BFGS-B."""
+"""Default fits of mice end no lower than 40 restarts of scipy's L-BFGS-B."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from learning_optimum import fitted, searched
+from learning_optimum import ENOUGH, both
 from learning_tools import mice, needs_mice
-
-ENOUGH = 0.5
 
 
 @needs_mice
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("architecture", ["1L", "2L", "2NL"])
-def test_default_fits_are_no_worse_than_many_restarts_of_scipy(architecture: str) -> None:
-    table = mice()
-    names = list(table["animal"].unique())[:6]
-    gains = []
-    for name in names:
-        own = table[table["animal"] == name]
-        best = searched(own, architecture, 40, seed=1).max()
-        gains.append(fitted(own, architecture, seed=0).loglik_ - best)
-    print(architecture, dict(zip(names, np.round(gains, 2), strict=True)))
-    # 95 % of all mice: at most one of six
-    assert np.sum(np.array(gains) >= -ENOUGH) >= len(names) - 1
+def test_default_fits_are_no_worse_than_many_restarts_of_scipy() -> None:
+    found = both(mice(), ["1L", "2L", "2NL"], n_runs=40, n_jobs=2)
+    good = found["gain"] >= -ENOUGH
+    print(found.round(2).to_string(index=False))
+    print(f"at least as good: {good.sum()} of {len(good)}")
+    assert good.mean() >= 0.95
+    # what is missed are rare hills of two layers with a nonlinearity
+    assert good[found["architecture"] != "2NL"].all()

@@ -11,44 +11,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-import warnings
 from collections.abc import Sequence
 
-import joblib
 import numpy as np
 import pandas as pd
-from learning_optimum import fitted, searched
+from learning_optimum import ENOUGH, both
 from learning_tools import MICE, mice
 from measure import machine
-from sklearn.exceptions import ConvergenceWarning
-
-ENOUGH = 0.5
-SEED = 0
-
-
-def one(name: str, table: pd.DataFrame, architecture: str, n_runs: int) -> dict[str, object]:
-    """Both searches for one mouse and architecture."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        began = time.process_time()
-        rule = fitted(table, architecture, SEED)
-        ours_seconds = time.process_time() - began
-        began = time.process_time()
-        theirs = searched(table, architecture, n_runs, seed=SEED + 1)
-    best = float(theirs.max())
-    return {
-        "animal": name,
-        "architecture": architecture,
-        "default fit": rule.loglik_,
-        "scipy": best,
-        "gain": rule.loglik_ - best,
-        "n_hit": rule.n_hit_,
-        "scipy n_hit": int((theirs >= best - ENOUGH).sum()),
-        "at_bounds": len(rule.at_bounds_),
-        "CPU s": ours_seconds,
-        "scipy CPU s": time.process_time() - began,
-    }
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -63,13 +32,9 @@ def main(arguments: Sequence[str] = ()) -> None:
         print("the trials of the mice are not on this machine: NB26STATS_MICE names the file")
         return
     table = mice()
-    names = args.mice or list(table["animal"].unique())
-    rows = joblib.Parallel(n_jobs=args.jobs)(
-        joblib.delayed(one)(name, table[table["animal"] == name], architecture, args.runs)
-        for name in names
-        for architecture in args.architectures
-    )
-    out = pd.DataFrame(rows)
+    if args.mice:
+        table = table[table["animal"].isin(args.mice)]
+    out = both(table, args.architectures, args.runs, args.jobs)
     with pd.option_context("display.width", 200):
         print(out.round(2).to_string(index=False))
     gain = out["gain"].to_numpy()
