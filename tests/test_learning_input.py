@@ -320,7 +320,7 @@ OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
         "rule='hebb' must be one of 'rpe', 'squared', 'reinforce', 'expected_reward', "
         "'cross_entropy'",
     ),
-    ({"hidden": 0}, ValueError, "hidden=0 must lie in [1, 10000]"),
+    ({"hidden": 0}, ValueError, "hidden=0 must lie in [1, 64]"),
     ({"hidden": 2.5}, TypeError, "hidden must be a whole number, got 2.5 (float)"),
     ({"hidden": True}, TypeError, "hidden must be a whole number, got True (bool)"),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class LearningMethods:
     n_features_in_: int
     seed_: int
     _u_: F64
+    _model_: Model
 
     def one_step_proba(
         self,
@@ -206,12 +208,12 @@ class LearningMethods:
         x = check_inputs(X)
         side = check_side(correct_side, len(x))
         runs = as_int(n_runs, "n_runs", minimum=1)
-        model = options.model(x.shape[1])
         if theta is None:
             check_is_fitted(self, "theta_")
             validate_data(self, X, reset=False, skip_check_array=True)
-            point: F64 = self.theta_
+            model, point = self._same_model(options), self.theta_
         else:
+            model = options.model(x.shape[1])
             point = check_theta(model, theta, "theta")
         return simulate(
             model,
@@ -340,6 +342,11 @@ class LearningMethods:
             sessions=sessions,
             likelihood_mask=likelihood_mask,
         )
+        if len(trials) != self.n_trials_:
+            raise ValueError(
+                f"X has {len(trials)} trials, but the fit had {self.n_trials_}: a profile needs the "
+                "data of the fit"
+            )
         region = options.box(model)
         u = self._u_
         shown = bar(
@@ -430,4 +437,16 @@ class LearningMethods:
         options = self._options()
         trials = check_trials(X, y, drop_no_response=options.drop_no_response, **given)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return options, options.model(self.n_features_in_), trials
+        return options, self._same_model(options), trials
+
+    def _same_model(self, options: Options) -> Model:
+        """Return the model of the fit, of which no parameter may have been changed since."""
+        model = options.model(self.n_features_in_)
+        for f in fields(Model):
+            now, then = getattr(model, f.name), getattr(self._model_, f.name)
+            # wider bounds are no other model
+            if now != then and f.name != "weight_limit":
+                raise ValueError(
+                    f"{f.name} is {now!r}, but was {then!r} in the fit: set it back or fit again"
+                )
+        return model

@@ -15,6 +15,8 @@ RULES = ("rpe", "squared", "reinforce", "expected_reward", "cross_entropy")
 POLICY_RULES = ("reinforce", "expected_reward", "cross_entropy")
 REWARD_RULES = ("rpe", "reinforce")
 """Rules whose update needs the reward; the others need the correct side."""
+MOST_HIDDEN, MOST_INPUTS = 64, 10**5
+"""What the kernels hold."""
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 MISSING_REWARD = ("expected", "skip")
 

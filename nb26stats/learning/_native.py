@@ -158,20 +158,22 @@ def simulate(
     """
     x, side, theta = (np.ascontiguousarray(a, dtype=np.float64) for a in (x, side, theta))
     step = max(1, int(CALL_TRIALS["cpu"] / max(1, len(x))))
-    parts = [
-        core().learning_simulate(
+    # room for all of it is asked for before the work
+    choice = np.empty((n_runs, len(x)), np.int8)
+    reward, p_right = (np.empty((n_runs, len(x))) for _ in range(2))
+    weights = np.empty((n_runs, model.n_weights))
+    for start in range(0, n_runs, step):
+        rows = slice(start, min(start + step, n_runs))
+        choice[rows], reward[rows], p_right[rows], weights[rows] = core().learning_simulate(
             x,
             side,
             theta,
             model.native(),
             first_run + start,
-            min(step, n_runs - start),
+            rows.stop - start,
             seed,
             n_threads,
         )
-        for start in range(0, max(n_runs, 1), step)
-    ]
-    choice, reward, p_right, weights = (np.concatenate(c) for c in zip(*parts, strict=True))
     return choice, reward, p_right, weights
 
 

@@ -9,7 +9,15 @@ from nb26stats._check import as_bool, as_choice, as_float, as_int, as_list
 
 from ._box import DIVERGED, Box, box
 from ._embedding import shallow
-from ._model import ACTIVATIONS, ARCHITECTURES, MISSING_REWARD, POLICY_RULES, RULES, Model
+from ._model import (
+    ACTIVATIONS,
+    ARCHITECTURES,
+    MISSING_REWARD,
+    MOST_HIDDEN,
+    POLICY_RULES,
+    RULES,
+    Model,
+)
 
 N_RESTARTS = {"1L": 4, "2L": 8, "2NL": 24}
 LARGEST = 1e100
@@ -109,7 +117,7 @@ def read_options(est: Any) -> Options:
         )
     return Options(
         architecture=architecture,
-        hidden=as_int(est.hidden, "hidden", minimum=1, maximum=10**4),
+        hidden=as_int(est.hidden, "hidden", minimum=1, maximum=MOST_HIDDEN),
         activation=as_choice(est.activation, "activation", ACTIVATIONS),
         rule=rule,
         n_outputs=_outputs(est, architecture, rule),
@@ -121,8 +129,8 @@ def read_options(est: Any) -> Options:
         alpha_layer2_ratio=as_float(est.alpha_layer2_ratio, "alpha_layer2_ratio", minimum=0.0),
         weight_decay=as_float(est.weight_decay, "weight_decay", minimum=0.0, maximum=1.0),
         penalty=as_choice(est.penalty, "penalty", ("none", "gaussian")),
-        weight_sd=as_float(est.weight_sd, "weight_sd", above=0.0),
-        weight_bound=as_float(est.weight_bound, "weight_bound", above=0.0, maximum=DIVERGED),
+        weight_sd=_scale(est.weight_sd, "weight_sd", LARGEST),
+        weight_bound=_scale(est.weight_bound, "weight_bound", DIVERGED),
         alpha_bounds=_bounds(est.alpha_bounds, "alpha_bounds"),
         beta_bounds=_bounds(est.beta_bounds, "beta_bounds"),
         n_restarts=n_restarts,
@@ -165,6 +173,12 @@ def _bounds(value: object, name: str) -> tuple[float, float]:
     if low > high:
         raise ValueError(f"{name}=({low:g}, {high:g}) must be (low, high) with low <= high")
     return low, high
+
+
+def _scale(value: object, name: str, largest: float) -> float:
+    positive = as_float(value, name, above=0.0, maximum=largest)
+    # squares of what is smaller still have no inverse
+    return as_float(positive, name, minimum=1 / LARGEST)
 
 
 def _jobs(value: object) -> int | None:

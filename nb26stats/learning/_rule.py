@@ -342,6 +342,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         self.seed_ = seed
         # in the box, where the canonical form of two linear layers need not lie
         self._u_ = optimum.u
+        self._model_ = model
         for name, value in found.items():
             setattr(self, name, value)
         return self

@@ -16,7 +16,7 @@ WIDTH = 78
 def summary_text(est: DNNLearningRule) -> str:
     """Return estimates, errors and criteria of a fit."""
     options = est._options()
-    model = options.model(est.n_features_in_)
+    model = est._same_model(options)
     left = {
         "Architecture": model.architecture + (f", {model.hidden} hidden" if model.deep else ""),
         "Rule": f"{model.rule}, {model.n_outputs} output{'s' * (model.n_outputs > 1)}",

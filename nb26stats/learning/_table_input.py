@@ -93,6 +93,9 @@ def read_animals(data: Any, *, drop_no_response: object = False) -> list[Animal]
         raise TypeError(f"data must be {FORMS}, got {type(data).__name__}")
     if not animals:
         raise ValueError("data holds no animal")
+    one = {"X", "y"} <= set(animals) or {"contrast", "choice"} <= set(animals)
+    if one and not all(_is_entry(entry) for entry in animals.values()):
+        raise ValueError("data is that of one animal: name it, as in {'m1': data}")
     out = [Animal(name, _read(name, entry, drop)) for name, entry in animals.items()]
     _remark(out)
     return out
@@ -155,6 +158,7 @@ def _need(table: Any, columns: tuple[str, ...], name: str) -> None:
     if missing:
         raise ValueError(
             f"{name} lacks {', '.join(missing)}; it has {', '.join(map(str, table.columns))}"
+            + ("; see nwb.to_learning for tables of behaviour" * ("stim_left" in table.columns))
         )
 
 

@@ -34,4 +34,6 @@ def check_init(model: Model, init: Any) -> F64:
     rows = as_numbers(init, "init")
     if rows.ndim > 2:
         raise ValueError(f"init must have shape (parameters,) or (n, parameters), got {rows.shape}")
+    if rows.ndim == 2 and len(rows) == 0:
+        raise ValueError(f"init holds no start: its shape is {rows.shape}")
     return np.array([check_theta(model, row, "init") for row in np.atleast_2d(rows)])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nb26stats._check import as_bool, as_numbers
 
 from ._columns import as_column, as_labels
-from ._model import REWARD_RULES, Model
+from ._model import MOST_INPUTS, REWARD_RULES, Model
 
 F64 = NDArray[np.float64]
 _Kind = TypeVar("_Kind", bound=np.generic)
@@ -179,6 +179,10 @@ def check_inputs(X: object) -> F64:
     if 0 in numbers.shape:
         what = "trials" if numbers.shape[0] == 0 else "inputs"
         raise ValueError(f"X has no {what}: its shape is {numbers.shape}")
+    if numbers.shape[1] > MOST_INPUTS:
+        raise ValueError(
+            f"X must have at most {MOST_INPUTS} inputs, got {numbers.shape[1]}: rows are trials"
+        )
     with np.errstate(over="ignore"):
         x = np.ascontiguousarray(numbers, dtype=np.float64)
     bad = ~np.isfinite(x)
@@ -192,6 +196,9 @@ def _frame_numbers(X: Any) -> Any:
     """Return a DataFrame of numbers as an array, anything else as it is."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "to_numpy")):
         return X
+    twice = X.columns[X.columns.duplicated()] if hasattr(X.columns, "duplicated") else ()
+    if len(twice):
+        raise ValueError(f"X has two columns named {twice[0]!r}")
     for name, kind in X.dtypes.items():
         if getattr(kind, "kind", "O") not in "iuf":
             what = "booleans" if getattr(kind, "kind", "O") == "b" else "no numbers"

@@ -1,0 +1,245 @@
+"""Input and use that nobody should try: every case ends in one clear sentence."""
+
+from __future__ import annotations
+
+import re
+import threading
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nb26stats._dispatch import core
+from nb26stats.learning import DNNLearningRule, _native, compare_architectures, encode_contrast
+from nb26stats.learning._model import Model
+from nb26stats.learning._table_input import read_animals
+
+T = 60
+CONTRAST = np.tile([-0.5, -0.25, 0.0, 0.25, 0.5], T // 5)
+X = encode_contrast(CONTRAST)
+Y = (np.arange(T) * 7 % 11 < 5).astype(float)
+R = (np.arange(T) * 5 % 7 < 4).astype(float)
+SMALL: dict[str, Any] = {"n_restarts": 2, "n_pool": 8, "verbose": False, "random_state": 0}
+
+
+def _fit(architecture: str = "2NL", **change: Any) -> DNNLearningRule:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return DNNLearningRule(architecture, **{**SMALL, **change}).fit(X, Y, rewards=R)
+
+
+def _refuses(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}"):
+        call()
+
+
+def test_networks_that_the_kernels_cannot_hold_are_refused_by_name() -> None:
+    assert np.isfinite(_fit(hidden=64, max_iter=1, standard_errors=False).loglik_)
+    _refuses(lambda: _fit(hidden=65), ValueError, "hidden=65 must lie in [1, 64]")
+    wide = np.zeros((2, 100_001))
+    _refuses(
+        lambda: DNNLearningRule("1L").fit(wide, [0, 1], rewards=[0, 1]),
+        ValueError,
+        "X must have at most 100000 inputs, got 100001: rows are trials",
+    )
+
+
+@pytest.mark.parametrize("architecture", ["1L", "2L", "2NL"])
+@pytest.mark.parametrize("name", ["weight_bound", "weight_sd"])
+def test_scales_whose_squares_have_an_inverse(architecture: str, name: str) -> None:
+    penalty = "gaussian" if name == "weight_sd" else "none"
+    est = _fit(architecture, penalty=penalty, **{name: 1e-100})
+    assert np.isfinite(est.loglik_)
+    _refuses(
+        lambda: _fit(architecture, penalty=penalty, **{name: 1e-300}),
+        ValueError,
+        f"{name}=1e-300 must be at least 1e-100",
+    )
+
+
+def test_no_start_at_all() -> None:
+    _refuses(
+        lambda: DNNLearningRule("1L").fit(X, Y, rewards=R, init=np.zeros((0, 5))),
+        ValueError,
+        "init holds no start: its shape is (0, 5)",
+    )
+
+
+def test_two_columns_of_one_name() -> None:
+    frame = pd.DataFrame(X, columns=["left", "left", "one"])
+    _refuses(
+        lambda: DNNLearningRule("1L").fit(frame, Y, rewards=R),
+        ValueError,
+        "X has two columns named 'left'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden": 5}, "hidden is 5, but was 2 in the fit: set it back or fit again"),
+        ({"architecture": "2L"}, "architecture is '2L', but was '2NL' in the fit"),
+        ({"activation": "tanh"}, "activation is 'tanh', but was 'sigmoid' in the fit"),
+        ({"lapse": True}, "lapse is True, but was False in the fit"),
+        ({"baseline": 0.5}, "baseline is 0.5, but was 0.0 in the fit"),
+    ],
+)
+def test_another_model_than_the_fitted_one(change: dict[str, Any], message: str) -> None:
+    est = _fit()
+    est.set_params(**change)
+    for call in (
+        lambda: est.score(X, Y, rewards=R),
+        lambda: est.one_step_proba(X, Y, rewards=R),
+        lambda: est.simulate(X, Y),
+        lambda: est.profile_likelihood("alpha", [0.1], X, Y, rewards=R),
+        est.summary,
+    ):
+        _refuses(call, ValueError, message)
+    # another theta has nothing to do with the fit
+    n_theta = est._options().model(3).n_theta
+    assert est.simulate(X, Y, theta=np.full(n_theta, 0.1)).choice.shape == (1, T)
+
+
+def test_wider_bounds_are_no_other_model() -> None:
+    est = _fit()
+    want = est.score(X, Y, rewards=R)
+    assert est.set_params(beta_bounds=(0.01, 100.0)).score(X, Y, rewards=R) == want
+
+
+def test_a_profile_of_other_data() -> None:
+    _refuses(
+        lambda: _fit("1L").profile_likelihood("alpha", [0.1], X[:50], Y[:50], rewards=R[:50]),
+        ValueError,
+        "X has 50 trials, but the fit had 60: a profile needs the data of the fit",
+    )
+
+
+def test_more_runs_than_there_is_memory() -> None:
+    est = DNNLearningRule("1L")
+    with pytest.raises(MemoryError):
+        est.simulate(X, Y, theta=np.full(5, 0.1), n_runs=10**14)
+
+
+def test_runs_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    est, theta = DNNLearningRule("1L"), np.full(5, 0.1)
+    want = est.simulate(X, Y, theta=theta, n_runs=7, random_state=3)
+    monkeypatch.setitem(_native.CALL_TRIALS, "cpu", 2.0 * T)
+    got = est.simulate(X, Y, theta=theta, n_runs=7, random_state=3)
+    for name in ("choice", "reward", "p_right", "weights"):
+        np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"X": X, "y": Y, "rewards": R},
+        {"stimulus": X[:, :2], "contrast": CONTRAST, "choice": Y, "reward": R, "session": Y * 0},
+    ],
+)
+def test_one_animal_without_a_name(data: dict[str, Any]) -> None:
+    for call in (read_animals, compare_architectures):
+        _refuses(
+            lambda call=call: call(data),
+            ValueError,
+            "data is that of one animal: name it, as in {'m1': data}",
+        )
+    entries = read_animals(
+        {"X": {"X": X, "y": Y, "rewards": R}, "y": {"X": X, "y": Y, "rewards": R}}
+    )
+    assert [a.name for a in entries] == ["X", "y"]
+
+
+def test_a_table_of_behaviour_is_not_the_table_of_animals() -> None:
+    table = pd.DataFrame({"stim_left": [1.0], "choice": ["left"], "reward": [1.0]})
+    with pytest.raises(ValueError, match=r"; see nwb\.to_learning for tables of behaviour$"):
+        compare_architectures(table)
+
+
+def test_many_threads_fit_at_once() -> None:
+    want, found = _fit(), []
+
+    def work() -> None:
+        est = DNNLearningRule("2NL", **SMALL).fit(X, Y, rewards=R)
+        found.append(est.theta_)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        threads = [threading.Thread(target=work) for _ in range(12)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert len(found) == 12
+    for theta in found:
+        np.testing.assert_array_equal(theta, want.theta_)
+
+
+def _spoilt(rng: np.random.Generator, array: Any) -> Any:
+    """Return an array that is not what a kernel takes, at times."""
+    kind = rng.integers(12)
+    if kind == 0:
+        return array.astype(np.int16)
+    if kind == 1:
+        return array[..., None]
+    if kind == 2 and len(array):
+        return array[:-1]
+    if kind == 3:
+        return np.repeat(array, 2, axis=-1)[..., ::2]
+    if kind == 4:
+        return np.empty((0, 3))
+    if kind == 5:
+        return array.astype(array.dtype.newbyteorder(">"))
+    if kind == 6 and array.dtype.kind == "f" and array.size:
+        array = array.copy()
+        array.flat[rng.integers(array.size)] = rng.choice([np.nan, np.inf, 1e308, -1e308, 5e-324])
+    return array
+
+
+def test_kernels_raise_and_never_crash() -> None:
+    rng, kernels = np.random.default_rng(0), core()
+    refused = 0
+    for _ in range(3000):
+        deep = bool(rng.integers(2))
+        model = Model(
+            "2NL" if deep else "1L",
+            rng.choice(["rpe", "squared", "reinforce", "expected_reward", "cross_entropy"]),
+            int(rng.integers(1, 3)),
+            int(rng.choice([1, 2, 5, 64])) if deep else 0,
+            int(rng.integers(1, 6)),
+        )
+        t, n, m = (int(rng.choice(s)) for s in ([0, 1, 9], [0, 1, 17], [0, 1, 2]))
+        options = list(model.native())
+        if rng.integers(8) == 0:
+            options[rng.integers(13)] = rng.choice([-1, 99, 2**31, 2**62])
+        x, choice, drive, theta, masks, which = (
+            _spoilt(rng, a)
+            for a in (
+                rng.normal(size=(t, model.n_inputs)),
+                rng.integers(0, 2, t).astype(np.int8),
+                rng.random(t),
+                rng.normal(size=(n, model.n_theta)) * rng.choice([1.0, 1e200]),
+                rng.integers(0, 2, (m, t)).astype(np.uint8),
+                rng.integers(-1, m + 1, n),
+            )
+        )
+        try:
+            kernels.learning_gradient(
+                x, choice, drive, masks, which, theta, tuple(options), bool(rng.integers(2)), 1
+            )
+            kernels.learning_loglik(x, choice, drive, masks, which, theta, tuple(options), 1)
+            one = theta[0] if len(theta) else np.zeros(model.n_theta)
+            kernels.learning_trajectory(x, choice, drive, one, tuple(options))
+            kernels.learning_simulate(x, drive, one, tuple(options), 0, 3, 1, 1)
+            fit = kernels.learning_fit(tuple(options), None, 5, 4, 1e-10, 1e-4)
+            bound = np.full(model.n_theta, rng.choice([5.0, -5.0, np.nan, np.inf, 0.0]))
+            free = np.ones((n, model.n_theta), np.uint8)
+            kernels.learning_fit_add(
+                fit, x, choice, drive, masks, which, theta, free, -bound, bound
+            )
+            kernels.learning_fit_advance(fit, 0.01, False, 1)
+            kernels.learning_fit_optima(fit)
+        except (ValueError, TypeError, RuntimeError):
+            refused += 1
+    assert 1000 < refused < 2990
