@@ -124,11 +124,20 @@ def test_more_runs_than_there_is_memory() -> None:
 
 def test_runs_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     est, theta = DNNLearningRule("1L"), np.full(5, 0.1)
-    want = est.simulate(X, Y, theta=theta, n_runs=7, random_state=3)
-    monkeypatch.setitem(_native.CALL_TRIALS, "cpu", 2.0 * T)
-    got = est.simulate(X, Y, theta=theta, n_runs=7, random_state=3)
+    want = est.simulate(X, Y, theta=theta, n_runs=40, random_state=3)
+    monkeypatch.setitem(_native.CALL_TRIALS, "cpu", 1.0)
+    got = est.simulate(X, Y, theta=theta, n_runs=40, random_state=3)
     for name in ("choice", "reward", "p_right", "weights"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
+
+
+def test_no_native_call_of_a_large_network_takes_long() -> None:
+    small, large = (
+        Model("2NL", "reinforce", 1, hidden, n_inputs) for hidden, n_inputs in ((2, 3), (64, 50))
+    )
+    assert _native.per_call(small, 1000) > 1000
+    assert _native.per_call(large, 1000) == 16
+    assert _native.per_call(small, 10**9) == 16
 
 
 @pytest.mark.parametrize(
@@ -180,7 +189,7 @@ def _spoilt(rng: np.random.Generator, array: Any) -> Any:
     """Return an array that is not what a kernel takes, at times."""
     kind = rng.integers(12)
     if kind == 0:
-        return array.astype(np.int16)
+        return array.astype(np.complex128)
     if kind == 1:
         return array[..., None]
     if kind == 2 and len(array):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +41,8 @@ class LearningMethods:
     n_features_in_: int
     seed_: int
     _u_: F64
-    _model_: Model
+    n_trials_: int
+    _model_: dict[str, Any]
 
     def one_step_proba(
         self,
@@ -344,8 +344,8 @@ class LearningMethods:
         )
         if len(trials) != self.n_trials_:
             raise ValueError(
-                f"X has {len(trials)} trials, but the fit had {self.n_trials_}: a profile needs the "
-                "data of the fit"
+                f"X has {len(trials)} trials, but the fit had {self.n_trials_}: a profile needs "
+                "the data of the fit"
             )
         region = options.box(model)
         u = self._u_
@@ -442,11 +442,11 @@ class LearningMethods:
     def _same_model(self, options: Options) -> Model:
         """Return the model of the fit, of which no parameter may have been changed since."""
         model = options.model(self.n_features_in_)
-        for f in fields(Model):
-            now, then = getattr(model, f.name), getattr(self._model_, f.name)
+        for name, then in self._model_.items():
+            now = getattr(model, name)
             # wider bounds are no other model
-            if now != then and f.name != "weight_limit":
+            if now != then and name != "weight_limit":
                 raise ValueError(
-                    f"{f.name} is {now!r}, but was {then!r} in the fit: set it back or fit again"
+                    f"{name} is {now!r}, but was {then!r} in the fit: set it back or fit again"
                 )
         return model

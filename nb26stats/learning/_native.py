@@ -15,8 +15,8 @@ from ._trials import Trials
 I64 = NDArray[np.int64]
 Masks = NDArray[np.bool_]
 
-CALL_TRIALS = {"cpu": 5e6, "cuda": 5e8}
-"""Trials times problems of one native call: below half a second."""
+CALL_TRIALS = {"cpu": 2e7, "cuda": 2e9}
+"""Trials times problems of one native call, in a network of one or two weights: below a second."""
 
 
 def loglik(
@@ -157,7 +157,7 @@ def simulate(
         At the end.
     """
     x, side, theta = (np.ascontiguousarray(a, dtype=np.float64) for a in (x, side, theta))
-    step = max(1, int(CALL_TRIALS["cpu"] / max(1, len(x))))
+    step = per_call(model, len(x), lanes=1)
     # room for all of it is asked for before the work
     choice = np.empty((n_runs, len(x)), np.int8)
     reward, p_right = (np.empty((n_runs, len(x))) for _ in range(2))
@@ -175,6 +175,15 @@ def simulate(
             n_threads,
         )
     return choice, reward, p_right, weights
+
+
+def per_call(
+    model: Model, n_trials: int, device: str = "cpu", *, n_passes: int = 1, lanes: int = 16
+) -> int:
+    """Return how many problems one native call may have, in whole groups of lanes."""
+    # the time of a trial grows with the network
+    cost = n_passes * max(1, n_trials) * (1 + model.n_theta // 3)
+    return lanes * max(1, int(CALL_TRIALS[device] / cost / lanes))
 
 
 def _caller(name: str, device: str, n_threads: int) -> Any:
@@ -198,8 +207,7 @@ def _in_parts(
     which = np.zeros(len(thetas), np.int64) if which_mask is None else which_mask
     which = np.ascontiguousarray(which, dtype=np.int64)
     arrays = (trials.x, trials.choice, trials.drive(model), rows)
-    # whole groups of lanes
-    step = 16 * max(1, int(CALL_TRIALS[device] / max(1, len(trials)) / 16))
+    step = per_call(model, len(trials), device)
     parts = [
         call(*arrays, which[i : i + step], thetas[i : i + step], model.native(), *extra)
         for i in range(0, max(len(thetas), 1), step)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from nb26stats._dispatch import core
 
 from ._model import F64, Model
-from ._native import CALL_TRIALS
 from ._native import gradient as native_gradient
+from ._native import per_call
 from ._trials import Trials
 
 I64 = NDArray[np.int64]
@@ -234,8 +234,8 @@ def evaluate(
         n_threads,
     )
     # passes of the forward mode take eight parameters each
-    cost = len(task.trials) * (1 + model.n_theta // 8 if gradient == "forward" else 1)
-    step = 16 * max(1, int(CALL_TRIALS["cpu"] / max(1, cost) / 16))
+    n_passes = 1 + model.n_theta // 8 if gradient == "forward" else 1
+    step = per_call(model, len(task.trials), n_passes=n_passes)
     parts = [
         core().learning_objective(*trials, which[i : i + step], u[i : i + step], *options)
         for i in range(0, max(len(u), 1), step)

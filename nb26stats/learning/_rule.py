@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
@@ -342,7 +343,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         self.seed_ = seed
         # in the box, where the canonical form of two linear layers need not lie
         self._u_ = optimum.u
-        self._model_ = model
+        self._model_ = asdict(model)
         for name, value in found.items():
             setattr(self, name, value)
         return self

@@ -177,11 +177,12 @@ def check_inputs(X: object) -> F64:
             "encode_contrast(contrast), for one input of another kind X.reshape(-1, 1)"
         )
     if 0 in numbers.shape:
-        what = "trials" if numbers.shape[0] == 0 else "inputs"
+        what = "trials" if len(numbers) == 0 else "inputs"
         raise ValueError(f"X has no {what}: its shape is {numbers.shape}")
-    if numbers.shape[1] > MOST_INPUTS:
+    n_inputs = numbers.size // len(numbers)
+    if n_inputs > MOST_INPUTS:
         raise ValueError(
-            f"X must have at most {MOST_INPUTS} inputs, got {numbers.shape[1]}: rows are trials"
+            f"X must have at most {MOST_INPUTS} inputs, got {n_inputs}: rows are trials"
         )
     with np.errstate(over="ignore"):
         x = np.ascontiguousarray(numbers, dtype=np.float64)
@@ -196,8 +197,9 @@ def _frame_numbers(X: Any) -> Any:
     """Return a DataFrame of numbers as an array, anything else as it is."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "to_numpy")):
         return X
-    twice = X.columns[X.columns.duplicated()] if hasattr(X.columns, "duplicated") else ()
-    if len(twice):
+    names = list(X.columns)
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
         raise ValueError(f"X has two columns named {twice[0]!r}")
     for name, kind in X.dtypes.items():
         if getattr(kind, "kind", "O") not in "iuf":
