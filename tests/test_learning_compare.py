@@ -89,7 +89,9 @@ def test_held_out_trials_may_contradict() -> None:
     assert "better)" in got.sentences[0]
     assert "worse)" in got.sentences[1]
     got = judge("m", [_fit("1L", 5050.0, **worse), _fit("2L", 5000.0, **better)])
-    assert "decided against it by AIC; -0.1025 nats per held-out trial against 2L" in got.sentences[0]
+    assert (
+        "decided against it by AIC; -0.1025 nats per held-out trial against 2L" in got.sentences[0]
+    )
     noisy = _blocks([-0.40, -0.70, -0.40, -0.64])
     got = judge("m", [_fit("1L", 5050.0, **noisy), _fit("2L", 5000.0, **better)])
     assert "alike)" in got.sentences[0]

@@ -10,9 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from nb26stats._dispatch import core
-from nb26stats.learning import DNNLearningRule, _native, compare_architectures, encode_contrast
+from nb26stats.learning import (
+    DNNLearningRule,
+    _native,
+    compare_architectures,
+    compare_learning_rules,
+    encode_contrast,
+    fit_psychometric,
+    select_hidden,
+)
 from nb26stats.learning._model import Model
 from nb26stats.learning._table_input import read_animals
 
@@ -252,3 +261,32 @@ def test_kernels_raise_and_never_crash() -> None:
         except (ValueError, TypeError, RuntimeError):
             refused += 1
     assert 1000 < refused < 2990
+
+
+def test_jobs_are_checked_before_the_work() -> None:
+    data = {"m": {"X": X, "y": Y, "rewards": R}}
+    for call in (compare_architectures, compare_learning_rules, select_hidden):
+        with pytest.raises(ValueError, match=r"^n_jobs=0 must be at least 1, or negative"):
+            call(data, n_jobs=0)
+        with pytest.raises(TypeError, match=r"^n_jobs must be a whole number, got 'all' \(str\)$"):
+            call(data, n_jobs="all")
+
+
+def test_a_wrong_contrast_of_a_table_is_called_by_its_column() -> None:
+    table = pd.DataFrame(
+        {"animal": "m", "contrast": 100 * CONTRAST, "choice": Y, "reward": R, "session": 1}
+    )
+    with pytest.raises(ValueError, match=r"^animal 'm': contrast must hold fractions in \[-1, 1\]"):
+        compare_architectures(table)
+
+
+def test_contrasts_that_can_be_read_once() -> None:
+    np.testing.assert_array_equal(encode_contrast(c for c in CONTRAST), X)
+
+
+def test_two_contrasts_do_not_determine_a_curve_with_lapses() -> None:
+    weak = np.where(np.arange(T) % 2, 0.5, -0.5)
+    with pytest.warns(ConvergenceWarning, match="do not determine the threshold and the slope"):
+        found = fit_psychometric(weak, Y)
+    assert found.undetermined == ("threshold", "slope")
+    assert fit_psychometric(weak, Y, lapses=False).undetermined == ()

@@ -13,6 +13,7 @@ from nb26stats._warnings import warn
 
 from ._compare_run import Candidate, model_options, run
 from ._model import ARCHITECTURES, RULES
+from ._options import check_jobs
 from ._table_input import Animal, read_animals
 from ._verdict import Fit, Judgement, judge
 
@@ -328,7 +329,7 @@ def _run(
         animals,
         candidates,
         n_blocks=None if n_blocks is None else as_int(n_blocks, "n_blocks", minimum=3),
-        n_jobs=None if n_jobs is None else as_int(n_jobs, "n_jobs"),
+        n_jobs=check_jobs(n_jobs),
         desc=desc,
         verbose=as_bool(verbose, "verbose"),
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -63,7 +66,9 @@ def encode_contrast(c: ArrayLike, p: float | None = 5.0, bias: bool = True) -> N
 
 def check_contrast(value: object, name: str) -> NDArray[np.float64]:
     """Return signed contrasts in [-1, 1]."""
-    contrast = as_column(value, name, int(np.size(value)))  # type: ignore[arg-type]
+    # what can be read only once is read before it is counted
+    held: Any = list(value) if isinstance(value, Iterator) else value
+    contrast = as_column(held, name, int(np.size(held)))
     wrong = ~(np.abs(contrast) <= 1.0)
     if wrong.any():
         at = int(np.argmax(wrong))

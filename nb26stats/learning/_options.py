@@ -142,7 +142,7 @@ def read_options(est: Any) -> Options:
         count=as_choice(est.count, "count", ("identifiable", "raw")),
         standard_errors=as_bool(est.standard_errors, "standard_errors"),
         device=as_choice(est.device, "device", ("auto", "cpu", "cuda")),
-        n_jobs=_jobs(est.n_jobs),
+        n_jobs=check_jobs(est.n_jobs),
         n_threads=as_int(est.n_threads, "n_threads", minimum=0, maximum=2**31 - 1),
         verbose=as_bool(est.verbose, "verbose"),
     )
@@ -181,7 +181,8 @@ def _scale(value: object, name: str, largest: float) -> float:
     return as_float(positive, name, minimum=1 / LARGEST)
 
 
-def _jobs(value: object) -> int | None:
+def check_jobs(value: object) -> int | None:
+    """Return n_jobs, of which 0 is none."""
     jobs = None if value is None else as_int(value, "n_jobs")
     if jobs == 0:
         raise ValueError("n_jobs=0 must be at least 1, or negative to count from all cores")

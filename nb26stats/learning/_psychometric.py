@@ -222,7 +222,9 @@ def fit_psychometric(
         if min(value - low, high - value) <= 1e-9
     )
     theta = np.concatenate([best.x, np.zeros(4 - len(names))])
-    undetermined = _undetermined(theta, levels, n.astype(np.float64))
+    # fewer contrasts than parameters leave a family of curves
+    few = levels.size < len(names)
+    undetermined = NAMES[:2] if few else _undetermined(theta, levels, n.astype(np.float64))
     _warn_unsure(bool(best.success), undetermined)
     return PsychometricResult(
         threshold=float(theta[0]),

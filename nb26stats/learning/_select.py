@@ -11,6 +11,7 @@ from nb26stats._seed import as_seed
 from ._compare import table_of
 from ._compare_run import Candidate, model_options, run
 from ._model import RULES
+from ._options import check_jobs
 from ._table_input import read_animals
 from ._verdict import TIE, Fit, heldout_difference
 
@@ -110,7 +111,7 @@ def select_hidden(
     kind = as_choice(architecture, "architecture", ("2NL", "2L"))
     name_of_rule = as_choice(rule, "rule", RULES)
     blocks = as_int(n_blocks, "n_blocks", minimum=3)
-    shown = as_bool(verbose, "verbose")
+    shown, jobs = as_bool(verbose, "verbose"), check_jobs(n_jobs)
     # one key for all fits, whatever generator it came from
     seed = as_seed(kw.pop("random_state", None))
     options = model_options(kw, kind, (kind,), ("hidden", "rule", "n_jobs", "verbose"))
@@ -126,7 +127,7 @@ def select_hidden(
     }
     candidates = [Candidate((size,), units(size), {**settings, "hidden": size}) for size in sizes]
     rows = run(
-        animals, candidates, n_blocks=blocks, n_jobs=n_jobs, desc="select_hidden", verbose=shown
+        animals, candidates, n_blocks=blocks, n_jobs=jobs, desc="select_hidden", verbose=shown
     )
     names = [animal.name for animal in animals]
     table, _ = table_of(names, candidates, rows, ["hidden"])

@@ -12,7 +12,7 @@ from nb26stats._check import as_bool
 from nb26stats._warnings import warn
 
 from ._columns import as_column
-from ._contrast import encode_contrast
+from ._contrast import check_contrast, encode_contrast
 from ._trials import Trials, check_trials
 
 ARRAYS = ("X", "y", "rewards", "correct_side", "sessions", "likelihood_mask")
@@ -199,7 +199,7 @@ def _from_table(entry: Any, drop: bool) -> Trials:
     arguments = {
         argument: table[column] for column, argument in COLUMNS.items() if column in table.columns
     }
-    x = encode_contrast(contrast)
+    x = encode_contrast(check_contrast(contrast, "contrast"))
     try:
         return check_trials(x, **arguments, drop_no_response=drop)
     except (ValueError, TypeError) as err:
