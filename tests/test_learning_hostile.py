@@ -13,6 +13,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nb26stats._dispatch import core
+from nb26stats.datasets import load_ibl_csv
 from nb26stats.learning import (
     DNNLearningRule,
     _native,
@@ -290,3 +291,17 @@ def test_two_contrasts_do_not_determine_a_curve_with_lapses() -> None:
         found = fit_psychometric(weak, Y)
     assert found.undetermined == ("threshold", "slope")
     assert fit_psychometric(weak, Y, lapses=False).undetermined == ()
+
+
+def test_sessions_of_another_length_are_not_drawn() -> None:
+    _refuses(
+        lambda: _fit().plot(sessions=[1, 2]),
+        ValueError,
+        "sessions has 2 values, but there are 60 trials",
+    )
+
+
+@pytest.mark.parametrize("path", [None, 3, ["mice.csv"]])
+def test_what_is_no_path(path: Any) -> None:
+    with pytest.raises(TypeError, match=r"^path must be the path of a csv file, got "):
+        load_ibl_csv(path)

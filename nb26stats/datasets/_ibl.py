@@ -44,6 +44,8 @@ def load_ibl_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
     ValueError
         A column is missing, a value cannot be read, contrasts are in percent, a session lies in
         pieces, or codes of choices do not agree with rewards.
+    TypeError
+        `path` is no path.
     FileNotFoundError
         There is no such file.
 
@@ -73,6 +75,8 @@ def load_ibl_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be the path of a csv file, got {type(path).__name__}")
     table = pd.read_csv(
         path,
         dtype={"subject": str, "date": str, "session": str},

@@ -62,7 +62,7 @@ def plot_learning_weights(
     Raises
     ------
     ValueError
-        If ``inputs`` has the wrong length.
+        If ``inputs`` or ``sessions`` has the wrong length.
 
     Examples
     --------
@@ -90,6 +90,10 @@ def plot_learning_weights(
     panels = many_axes(ax, len(shown), columns=columns, height=1.75, sharey=False)
     step = max(1, -(-len(walk) // MAX_POINTS))
     trial = np.append(np.arange(0, len(walk) - 1, step), len(walk) - 1)
+    n = len(walk) - 1
+    given_n = n if sessions is None else len(as_list(sessions, "sessions"))
+    if given_n != n:
+        raise ValueError(f"sessions has {given_n} values, but there are {n} trials")
     edges = boundaries(sessions)
     for panel, (title, lines, line_names) in zip(panels, shown, strict=True):
         for edge in edges:
