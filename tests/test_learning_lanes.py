@@ -16,6 +16,8 @@ MORE = [
     *every_network(hidden=4)[10:30],
     *every_network(lapse=True)[::4],
     *every_network(output_bias=True, weight_decay=0.01)[1::4],
+    *every_network(n_inputs=2)[10:30],
+    *every_network(n_inputs=4)[10:30],
     *every_network(hidden=5, n_inputs=6)[2::4],
 ]
 

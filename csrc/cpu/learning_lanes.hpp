@@ -85,9 +85,12 @@ const LearnPieces* learn_kind(const LearnModel& m, bool few) {
                   : learn_level<C, Deep, false, 2, H, D>(few);
 }
 
-// Three inputs are what a contrast gives; two hidden units are the default.
+// Two hidden units are the default; three inputs are what a contrast gives, two those without the
+// constant, four those with one more.
 template <LearnCurve C>
 const LearnPieces* learn_deep(const LearnModel& m, bool few) {
+  if (m.h == 2 && m.d == 2) return learn_kind<C, true, 2, 2>(m, few);
+  if (m.h == 2 && m.d == 4) return learn_kind<C, true, 2, 4>(m, few);
   if (m.d != 3) return nullptr;
   switch (m.h) {
     case 1:
