@@ -85,12 +85,11 @@ NB26_HD T learn_chance(const T& z, T* tail) {
 
 template <bool Fused, class T>
 NB26_HD T learn_curve(LearnCurve curve, const T& u) {
-  T tail;
   switch (curve) {
     case LearnCurve::kSigmoid:
-      return learn_chance<Fused>(u, &tail);
+      return sigmoid_quick<Fused>(u);
     case LearnCurve::kTanh:
-      return 2.0 * learn_chance<Fused>(2.0 * u, &tail) - 1.0;
+      return 2.0 * sigmoid_quick<Fused>(2.0 * u) - 1.0;
     case LearnCurve::kRelu:
       return pick(learn_value(u) > 0.0, u, T(0.0));
     default:
@@ -204,17 +203,21 @@ NB26_HD double learn_move(const S& s, T* w, int l, const double* x, const LearnT
     NB26_UNROLL
     for (int i = 0; i < columns; ++i) {
       T back = T(0.0);
+      const T before = w[(H * D + i) * L + l];
       NB26_UNROLL
       for (int k = 0; k < K; ++k) {
         T& weight = w[(H * D + k * columns + i) * L + l];
         back = k == 0 ? weight * e[0] : madd<S::kFused>(weight, e[k], back);
-        weight = madd<S::kFused>(alpha_2 * e[k], h[i], weight);
+        weight = madd<S::kFused>(alpha_2 * h[i], e[k], weight);
         if (s.decay()) weight = weight * trial.keep;
         const double size = learn_value(weight);
         good = pick(learn_size(size) < limit, good, 0.0);
       }
       if (s.bias() && i == H) break;
-      const T step = alpha * (back * learn_slope(s.curve(), h[i]));
+      // with one output all but the error is known early: two operations less on the way from one
+      // trial to the next
+      const T step = S::kK == 1 ? (alpha * before * learn_slope(s.curve(), h[i])) * e[0]
+                                : alpha * (back * learn_slope(s.curve(), h[i]));
       NB26_UNROLL
       for (int d = 0; d < D; ++d) {
         T& weight = w[(i * D + d) * L + l];
@@ -309,8 +312,15 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
         linear[l] = madd<S::kFused>(T(m), pick(learn_value(q) < 0.0, q, T(0.0)), linear[l]);
         product[l] = madd<S::kFused>(product[l], m * tail, product[l]);
       }
-      learn_error(s, trial, beta[l], p, o, e);
-      const double good = learn_move<L>(s, w, l, x, trial, alpha[l], ratio, limit, h, e);
+      // every move is alpha times e, and beta may be in either of them
+      constexpr bool kOne = S::kK == 1;
+      if (kOne && s.policy()) {
+        e[0] = learn_gain<S::kFused>(trial, p);
+      } else {
+        learn_error(s, trial, beta[l], p, o, e);
+      }
+      const T rate = kOne && s.policy() ? alpha[l] * beta[l] : alpha[l];
+      const double good = learn_move<L>(s, w, l, x, trial, rate, ratio, limit, h, e);
       first[l] = pick(first[l] < 0.0, pick(good > 0.0, -1.0, now), first[l]);
     }
     if ((t & 255) == 255 || t + 1 == n) {

@@ -80,4 +80,10 @@ NB26_HD Dual<N> exp_down(const Dual<N>& a) {
   return Dual<N>::chain(a, f, f);
 }
 
+template <bool Fused, int N>
+NB26_HD Dual<N> sigmoid_quick(const Dual<N>& a) {
+  const double f = sigmoid_quick<Fused>(a.x);
+  return Dual<N>::chain(a, f, f * (1.0 - f));
+}
+
 }  // namespace nb26
