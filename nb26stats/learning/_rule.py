@@ -133,7 +133,8 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
     restart_logliks_ : ndarray of shape (n,)
         Log-likelihoods of all starts, best first.
     n_hit_ : int
-        Starts within 0.5 log units of the best.
+        Starts within 0.5 log units of the best. Many can agree on a common hill and miss a better
+        one: for results that matter raise ``n_restarts``, and try another ``random_state``.
     n_diverged_ : int
         Starts replaced or dropped because the weights explode.
     converged_ : bool
