@@ -19,10 +19,9 @@ MICE = Path(
     os.environ.get("NB26STATS_MICE")
     or Path(__file__).parents[2] / "shared" / "data" / "mice" / "mice_trials.csv.gz"
 )
-needs_mice = pytest.mark.skipif(
-    not MICE.is_file(),
-    reason="the trials of the mice are not on this machine: NB26STATS_MICE names the file",
-)
+# the file has no licence that lets it come with the package
+ABSENT = "the trials of the mice are not on this machine: NB26STATS_MICE names the file"
+needs_mice = pytest.mark.skipif(not MICE.is_file(), reason=ABSENT)
 
 
 def mice() -> pd.DataFrame:
@@ -36,7 +35,7 @@ def mice() -> pd.DataFrame:
 def mouse(name: str) -> pd.DataFrame:
     """Trials of one mouse, with the columns of the file; skips the test where that is absent."""
     if not MICE.is_file():
-        pytest.skip("the trials of the mice are not on this machine: NB26STATS_MICE names the file")
+        pytest.skip(ABSENT)
     table = pd.read_csv(MICE)
     return table[table["mouse"] == name].reset_index(drop=True)
 
