@@ -11,7 +11,7 @@ import pytest
 from nb26stats import datasets, nwb
 from nb26stats.datasets import _files
 
-FILES = [*datasets.list_nwb(), "rat_W053_trials.csv.gz"]
+FILES = [*datasets.list_nwb(), "rat_W053_trials.csv.gz", "nhefs_complete.csv.gz"]
 
 
 def licences() -> str:
@@ -114,3 +114,16 @@ def test_an_installation_looks_inside_the_package_first(
     assert datasets.path("A8604-211122_phy") == beside / "A8604-211122_phy.nwb"
     (inside / "A8604-211122_phy.nwb").touch()
     assert datasets.path("A8604-211122_phy") == inside / "A8604-211122_phy.nwb"
+
+
+def test_smokers_are_complete_in_the_usual_covariates() -> None:
+    people = datasets.load_nhefs()
+    covariates = ["sex", "age", "race", "school", "smokeintensity", "smokeyrs"]
+    covariates += ["wt71", "active", "exercise"]
+    assert not people[[*covariates, "qsmk", "wt82_71"]].isna().any(axis=None)
+    assert all(people[c].dtype.kind in "if" for c in people.columns)
+    assert people["qsmk"].value_counts().to_dict() == {0: 1163, 1: 403}
+    # the arms' mean gains of weight in kg, as printed for these data elsewhere
+    gain = people.groupby("qsmk")["wt82_71"].mean()
+    assert gain[1] == pytest.approx(4.5251, abs=5e-5)
+    assert gain[0] == pytest.approx(1.9845, abs=5e-5)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nb26stats._lazy import attributes
 
-from ._files import list_nwb, load_nwb, load_rat, path
+from ._files import list_nwb, load_nhefs, load_nwb, load_rat, path
 
 if TYPE_CHECKING:
     from ._ibl import load_ibl_csv
@@ -30,6 +30,7 @@ __all__ = [
     "TwoAreas",
     "list_nwb",
     "load_ibl_csv",
+    "load_nhefs",
     "load_nwb",
     "load_rat",
     "path",

@@ -18,7 +18,8 @@ _NWB_FILES = (
     "sub_anm00239123_ses_20170627T093549_ecephys_and_ogen.nwb",
 )
 _RAT = "rat_W053_trials.csv.gz"
-_FILES = (*_NWB_FILES, _RAT)
+_NHEFS = "nhefs_complete.csv.gz"
+_FILES = (*_NWB_FILES, _RAT, _NHEFS)
 
 
 def list_nwb() -> list[str]:
@@ -139,6 +140,41 @@ def load_rat() -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_csv(path(_RAT))
+
+
+def load_nhefs() -> pd.DataFrame:
+    """Load 1,566 smokers who were followed from 1971 to 1982, and whether they stopped.
+
+    The National Health and Nutrition Examination Survey I Epidemiologic Follow-up Study, those
+    with complete data. The treatment is ``qsmk`` (1: stopped smoking between 1971 and 1982; 403 of
+    1,566), the outcome ``wt82_71``, the gain of weight over that time in kg. Usual covariates, none
+    of them missing: ``sex`` (1 female), ``age`` (years), ``race`` (1 other than white), ``school``
+    (years), ``smokeintensity`` (cigarettes a day in 1971), ``smokeyrs`` (years of smoking),
+    ``wt71`` (weight in kg), ``active`` and ``exercise`` (0 much to 2 little).
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per person, 67 columns under their names in the survey, all of them numbers; some
+        of the other columns have missing values.
+
+    Notes
+    -----
+    From the Python package causaldata (MIT licence); see ``LICENCES.md``. Used throughout Hernán
+    and Robins, "Causal Inference: What If" (2020).
+
+    Examples
+    --------
+    >>> from nb26stats import datasets
+    >>> people = datasets.load_nhefs()
+    >>> people.shape
+    (1566, 67)
+    >>> people.groupby("qsmk")["wt82_71"].mean().round(2).to_list()
+    [1.98, 4.53]
+    """
+    import pandas as pd
+
+    return pd.read_csv(path(_NHEFS))
 
 
 def _folders() -> tuple[Path, Path]:
