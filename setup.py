@@ -43,6 +43,7 @@ FLAGS = [
 PACKAGES = [
     "nb26stats",
     "nb26stats._numba",
+    "nb26stats.causal",
     "nb26stats.data",
     "nb26stats.datasets",
     "nb26stats.information",

@@ -11,7 +11,7 @@ from ._lazy import attributes
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import datasets, information, learning, nwb, plotting, r, report, streaming
+    from . import causal, datasets, information, learning, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
     from .information import (
         DiscretePID,
@@ -39,6 +39,7 @@ _HOMES = {
     "OjaPCA": "streaming",
     "TimeResolvedPID": "information",
     "behavior_metrics": "learning",
+    "causal": "",
     "compare_architectures": "learning",
     "compare_learning_rules": "learning",
     "datasets": "",
@@ -66,6 +67,7 @@ __all__ = [
     "TimeResolvedPID",
     "__version__",
     "behavior_metrics",
+    "causal",
     "compare_architectures",
     "compare_learning_rules",
     "datasets",

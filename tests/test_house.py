@@ -29,7 +29,7 @@ HELPERS = {
     "_version",
     "_warnings",
 }
-METHODS = {"information", "learning", "streaming"}
+METHODS = {"causal", "information", "learning", "streaming"}
 # room -> rooms it may import, at module level or inside functions
 MAY_IMPORT = {
     **{helper: HELPERS for helper in HELPERS},

@@ -1,0 +1,14 @@
+"""Who responded to treatment: causal two-groups models and the classical two-groups tools."""
+
+from __future__ import annotations
+
+from ._cautions import OverlapWarning, SmallSampleWarning, WeakIdentificationWarning
+from ._results import C2GResult, EstimandInterval
+
+__all__ = [
+    "C2GResult",
+    "EstimandInterval",
+    "OverlapWarning",
+    "SmallSampleWarning",
+    "WeakIdentificationWarning",
+]

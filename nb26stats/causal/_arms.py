@@ -1,0 +1,89 @@
+"""Treatment as two arms: True and False, 1 and 0, or two words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nb26stats._check import unmasked
+from nb26stats._warnings import warn
+
+ADVICE = "treatment must be True and False, 1 and 0, or two words of which the second is treated"
+
+
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """Codes of the arms: 0 and 1, NaN where missing; ``words`` where the user wrote words."""
+
+    values: NDArray[np.float64]
+    words: tuple[str, ...] | None = None
+
+    def treated(self, kept: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the arm of the kept rows, both of which must occur.
+
+        Raises
+        ------
+        ValueError
+            Not exactly two values are left; the message lists them.
+        """
+        left = self.values[kept]
+        found = np.unique(left)
+        if self.words is None:
+            if found.tolist() != [0.0, 1.0]:
+                raise ValueError(f"{ADVICE}; found {_list(found.tolist())}")
+            return np.asarray(left == 1.0)
+        if len(found) != 2:
+            raise ValueError(f"{ADVICE}; found {_list([self.words[int(i)] for i in found])}")
+        control, treated = (self.words[int(i)] for i in found)
+        warn(f"treatment: {treated!r} is taken as treated and {control!r} as control")
+        return np.asarray(left == found[1])
+
+
+def read_treatment(treatment: Any) -> Arms:
+    """Return the codes of the arms, whatever the user wrote them as."""
+    if treatment is None:
+        raise TypeError("treatment must tell the arm of every row, got None")
+    values = unmasked(treatment)
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy(dtype=object) if hasattr(values, "dtype") else values.to_numpy()
+    array = np.asarray(values if not isinstance(values, (str, bytes)) else [values])
+    if array.ndim != 1:
+        raise ValueError(f"treatment must be one-dimensional, got shape {array.shape}")
+    if array.dtype.kind in "biuf":
+        return Arms(array.astype(np.float64))
+    if array.dtype.kind not in "OU":
+        raise TypeError(f"{ADVICE}; got {array.dtype.name} values")
+    return _of_objects(array.astype(object))
+
+
+def _of_objects(array: NDArray[Any]) -> Arms:
+    missing = np.array([_is_missing(v) for v in array], bool)
+    present = array[~missing]
+    codes = np.full(len(array), np.nan)
+    if all(isinstance(v, str) for v in present):
+        words, code = np.unique(present.astype(str), return_inverse=True)
+        codes[~missing] = code.reshape(-1)
+        return Arms(codes, tuple(words.tolist()))
+    try:
+        codes[~missing] = [float(v) for v in present]
+    except (TypeError, ValueError):
+        kinds = sorted({type(v).__name__ for v in present})
+        raise TypeError(f"{ADVICE}; got values of kind {', '.join(kinds)}") from None
+    return Arms(codes)
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' NA is neither equal nor unequal to itself
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    )
+
+
+def _list(values: list[Any]) -> str:
+    shown = ", ".join(repr(v) if isinstance(v, str) else f"{v:g}" for v in values[:10])
+    return (shown or "no value") + (f", … ({len(values)} values)" if len(values) > 10 else "")
