@@ -52,6 +52,8 @@ def read_treatment(treatment: Any) -> Arms:
     array = np.asarray(values if not isinstance(values, (str, bytes)) else [values])
     if array.ndim != 1:
         raise ValueError(f"treatment must be one-dimensional, got shape {array.shape}")
+    if array.dtype.kind == "S":
+        array = np.char.decode(array, "utf-8")
     if array.dtype.kind in "biuf":
         return Arms(array.astype(np.float64))
     if array.dtype.kind not in "OU":
@@ -61,7 +63,7 @@ def read_treatment(treatment: Any) -> Arms:
 
 def _of_objects(array: NDArray[Any]) -> Arms:
     missing = np.array([_is_missing(v) for v in array], bool)
-    present = array[~missing]
+    present = np.array([_text(v) for v in array[~missing]], object)
     codes = np.full(len(array), np.nan)
     if all(isinstance(v, str) for v in present):
         words, code = np.unique(present.astype(str), return_inverse=True)
@@ -73,6 +75,10 @@ def _of_objects(array: NDArray[Any]) -> Arms:
         kinds = sorted({type(v).__name__ for v in present})
         raise TypeError(f"{ADVICE}; got values of kind {', '.join(kinds)}") from None
     return Arms(codes)
+
+
+def _text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _is_missing(value: Any) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nb26stats._check import R_NA_INTEGER
 from nb26stats._warnings import warn
 
 F64 = NDArray[np.float64]
+
+LARGEST, SMALLEST = 1e150, 1e-150
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,8 @@ def fit_columns(X: F64, *, names: Any, impute: bool) -> Columns:
         )
         warn(f"dropped {len(gone)} of {len(labels)} columns of X that never vary: {shown}{left}")
     used = np.flatnonzero(~constant)
+    if len(used):
+        check_size(full[:, used], [f"column {labels[j]} of X" for j in used])
     return Columns(tuple(labels[j] for j in used), medians, flagged, used)
 
 
@@ -79,9 +85,13 @@ def check_matrix(X: Any) -> None:
 
     if sparse.issparse(X):
         raise TypeError("X must be dense, got a sparse matrix; use X.toarray()")
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+    if type(X).__module__.split(".")[0] == "pandas":
         import pandas as pd
 
+        if isinstance(X, pd.Series):
+            raise ValueError(f"X must be two-dimensional, got shape {X.shape}; use X.to_frame()")
+        if any(isinstance(t, pd.SparseDtype) for t in X.dtypes):
+            raise TypeError("X must be dense, got sparse columns; use X.sparse.to_dense()")
         kinds = {str(c): t for c, t in zip(X.columns, X.dtypes, strict=True) if not _is_real(pd, t)}
         if kinds:
             shown = [f"{c} ({t})" for c, t in list(kinds.items())[:10]]
@@ -95,7 +105,8 @@ def check_matrix(X: Any) -> None:
     if array.ndim != 2:
         raise ValueError(
             f"X must be two-dimensional, got shape {array.shape}"
-            + ("; use X.reshape(-1, 1) for one covariate" if array.ndim == 1 else "")
+            + "; use X.reshape(-1, 1) for one covariate, X.reshape(1, -1) for one row"
+            * (array.ndim == 1)
         )
     if array.dtype.kind not in "biuf":
         bad = [
@@ -106,6 +117,20 @@ def check_matrix(X: Any) -> None:
         raise ValueError(
             f"X must hold real numbers, got {array.dtype} values in columns "
             f"{', '.join(bad[:10])}{', …' if len(bad) > 10 else ''}; encode them first"
+        )
+    if array.dtype.kind == "i" and bool(np.any(array == R_NA_INTEGER)):
+        raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; use NA_real_")
+
+
+def check_size(X: F64, labels: Sequence[str]) -> None:
+    """Raise ValueError where numbers are too large or too close together to be squared."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    size = np.maximum(np.abs(low), np.abs(high))
+    bad = (size > LARGEST) | (high / 2 - low / 2 < SMALLEST / 2)
+    if bad.any():
+        raise ValueError(
+            f"{labels[int(bad.argmax())]}: numbers above {LARGEST:g}, or within {SMALLEST:g} of "
+            "each other, have squares that float64 cannot hold; give them in other units"
         )
 
 

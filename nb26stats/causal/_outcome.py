@@ -32,16 +32,16 @@ def refuse_survival(y: Any, event: Any) -> None:
     dtype = getattr(y, "dtype", None)
     if getattr(dtype, "names", None):
         raise TypeError(f"y has the fields {', '.join(dtype.names)}: {TO_Z}")  # type: ignore[union-attr]
-    shape: tuple[int, ...] = (
-        np.shape(y) if hasattr(y, "shape") or isinstance(y, (list, tuple)) else ()
-    )
+    shape = tuple(getattr(y, "shape", ()))
+    if isinstance(y, (list, tuple)) and len(y) and isinstance(y[0], (list, tuple, np.ndarray)):
+        shape = (len(y), len(y[0]))
     if len(shape) == 2 and shape[-1] == 1:
         raise TypeError(
-            f"y must be one-dimensional, got shape {tuple(shape)}: flatten a column with ravel(); "
+            f"y must be one-dimensional, got shape {shape}: flatten a column with ravel(); "
             f"if these are times, {TO_Z}"
         )
     if len(shape) >= 2:
-        raise TypeError(f"y must be one-dimensional, got shape {tuple(shape)}: {TO_Z}")
+        raise TypeError(f"y must be one-dimensional, got shape {shape}: {TO_Z}")
 
 
 def read_outcome(y: Any, name: str = "y") -> F64:

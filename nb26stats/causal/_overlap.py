@@ -113,13 +113,15 @@ def _message(rows: Rows, found: Overlap, overlap: float) -> str:
         shown = ", ".join(str(i) for i in at[:10]) + (", …" if len(at) > 10 else "")
         parts.append(
             f"{len(at)} of {int(rows.treated.sum())} treated rows have no comparable controls "
-            f"({', '.join(reasons)}), rows {shown} counted from 0; leave them out by "
-            "overlap_action='trim', or do not read their results"
+            f"({', '.join(reasons)}), rows {shown} counted from 0: their results are "
+            "extrapolated; leave them out by overlap_action='trim', or take covariates that "
+            "decide the treatment out of X"
         )
     if found.n_heavy:
         parts.append(
             f"{found.n_heavy} of {int((~rows.treated).sum())} controls have a propensity above "
             f"{1 - overlap:g}; the largest weight is {found.max_weight:.3g} and the effective "
-            f"number of controls {found.weight_ess:.3g}"
+            f"number of controls {found.weight_ess:.3g}, so that few of them rule the calibration; "
+            "overlap_action='trim' leaves them out"
         )
     return "overlap: " + "; ".join(parts)

@@ -42,7 +42,10 @@ def propensity(
             )
             for k in range(N_FOLDS)
         )
-        return _gather(parts, fold)
+        e = _gather(parts, fold)
+        if not bool(np.all((e >= 0.0) & (e <= 1.0))):
+            raise ValueError("propensity_model gave probabilities outside [0, 1] or NaN")
+        return e
     z = (X - X.mean(axis=0)) / X.std(axis=0)
     parts = Parallel(n_jobs=n_jobs)(
         delayed(_of_logistic)(z, treated, fold, k) for k in range(N_FOLDS)

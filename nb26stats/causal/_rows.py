@@ -13,15 +13,13 @@ from nb26stats._warnings import warn
 
 from ._arms import read_treatment
 from ._cautions import SmallSampleWarning
-from ._columns import Columns, check_matrix, fit_columns
+from ._columns import Columns, check_matrix, check_size, fit_columns
 from ._outcome import check_continuous, read_outcome, refuse_survival
 
 F64 = NDArray[np.float64]
 
 MIN_ARM = 30
 SMALL_ARM = 100
-MIN_ROOM = 1e150
-"""Largest size of a number whose square float64 holds with room for sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +95,7 @@ def check_rows(estimator: Any, X: Any, y: Any, treatment: Any, event: Any = None
     _check_arms(len(kept) - n1, n1)
     outcome = outcome[kept]
     check_continuous(outcome)
+    check_size(outcome[:, None], ["y"])
     columns = fit_columns(
         matrix[kept],
         names=getattr(estimator, "feature_names_in_", None),

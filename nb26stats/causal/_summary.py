@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._results import C2GResult, EstimandInterval
 
-WIDTH = 78
+WIDTH = 80
+IDENTIFIED = 3.0
+"""zM2 from which the spread of the treated residuals tells prior and effect apart."""
+NAMES = {
+    "erpf": "ERPF, share responding",
+    "care": "CARE, mean over rows",
+    "responder_effect": "effect in responders",
+    "att": "ATT",
+}
 
 
 def interval_text(interval: EstimandInterval) -> str:
@@ -25,33 +33,82 @@ def interval_text(interval: EstimandInterval) -> str:
 
 def summary_text(result: C2GResult) -> str:
     """Return header, table of estimands, overlap and cautions."""
-    d = result.details
-    left = [
-        ("Rows:", f"{result.n1 + result.n0}"),
-        ("Treated:", f"{result.n1}"),
-        ("Controls:", f"{result.n0}"),
-        ("Selected:", f"{int(result.table['selected'].sum())}"),
-    ]
-    right = [
-        ("Target FDR q:", f"{result.q:g}"),
-        ("Control:", result.control_used),
-        ("Estimated FDR:", f"{result.estimated_fdr:.4f}"),
-        ("pi0:", f"{d.get('pi0_used', '')}"),
-    ]
-    for name in ("zM1", "zM2"):
-        if name in d:
-            (left if name == "zM1" else right).append((f"{name}:", f"{d[name]:.3f}"))
-    half = WIDTH // 2 - 1
-    lines = [result.method.center(WIDTH).rstrip(), "=" * WIDTH]
-    for (a, b), (c, e) in zip(left, right, strict=True):
-        lines.append(f"{a:<16}{b:>{half - 16}}  {c:<16}{e:>{half - 16}}")
-    lines.append("-" * WIDTH)
-    lines.append(f"{'estimand':<18}" + "".join(f"{c:>12}" for c in _COLUMNS))
-    for label, row in result.estimands.iterrows():
-        lines.append(f"{label!s:<18}" + "".join(f"{row[c]:>12.4g}" for c in _COLUMNS))
+    lines = [f"{result.method} results".center(WIDTH).rstrip(), "=" * WIDTH]
+    lines += _header(result)
+    if len(result.estimands):
+        lines += ["-" * WIDTH, *_estimands(result)]
     lines.append("=" * WIDTH)
-    lines += d.get("notes", [])
+    lines += [line for note in _notes(result) for line in _wrap(note)]
     return "\n".join(lines)
 
 
-_COLUMNS = ("lower", "upper", "ci_low", "ci_high", "n")
+def _header(result: C2GResult) -> list[str]:
+    d = result.details
+    n_selected = int(result.table["selected"].sum())
+    pairs: list[tuple[str, Any]] = [
+        ("Rows in use", result.n1 + result.n0),
+        ("Target FDR q", f"{result.q:g}"),
+        ("Treated", result.n1),
+        ("Control", result.control_used),
+        ("Controls", result.n0),
+        ("pi0", d.get("pi0_used", "")),
+        ("Selected", n_selected),
+        ("Estimated FDR", f"{result.estimated_fdr:.4f}"),
+    ]
+    pairs += [(name, f"{d[name]:.3f}") for name in ("zM1", "zM2") if name in d]
+    half = WIDTH // 2 - 1
+    cells = [f"{name + ':':<16}{value!s:>{half - 16}}" for name, value in pairs]
+    cells += [""] * (len(cells) % 2)
+    return [f"{a}  {b}".rstrip() for a, b in zip(cells[::2], cells[1::2], strict=True)]
+
+
+def _estimands(result: C2GResult) -> list[str]:
+    table = result.estimands
+    columns = ["lower", "upper"]
+    heads = {"lower": "lower", "upper": "upper"}
+    if not table["ci_low"].isna().all():
+        level = 100 * float(table["level"].iloc[0])
+        columns += ["ci_low", "ci_high"]
+        # as statsmodels writes them: [0.05 and 0.95]
+        tail = (1 - level / 100) / 2
+        heads |= {"ci_low": f"[{tail:.3g}", "ci_high": f"{1 - tail:.3g}]"}
+    lines = [f"{'':<24}" + "".join(f"{heads[c]:>14}" for c in columns)]
+    lines += [
+        f"{NAMES.get(str(label), str(label)):<24}" + "".join(f"{row[c]:>14.4g}" for c in columns)
+        for label, row in table.iterrows()
+    ]
+    return lines
+
+
+def _notes(result: C2GResult) -> list[str]:
+    d, table = result.details, result.estimands
+    notes = [d["overlap"]] if "overlap" in d else []
+    if len(table) and bool((table["lower"] != table["upper"]).any()):
+        notes.append(
+            "lower and upper are what the data allow without an assumption on responders' "
+            "outcomes; sampling error is in the limits in brackets."
+        )
+    if len(table) and bool(table["ci_low"].isna().all()):
+        notes.append("No confidence limits: they need resamples, n_bootstrap > 0.")
+    if "zM2" in d:
+        notes.append(_of_spread(float(d["zM2"])))
+    return [f"[{i}] {note}" for i, note in enumerate(notes, 1)]
+
+
+def _of_spread(z: float) -> str:
+    text = (
+        "zM2 is the excess of the treated residuals' mean square over the controls', in standard "
+        "errors. "
+    )
+    if z >= IDENTIFIED:
+        return text + "From 3 on, as here, prior and effect of response can be told apart."
+    return text + (
+        "Below 3, as here, prior and effect cannot be told apart: do not read priors, ERPF or "
+        "effects, only the rows selected by calibration."
+    )
+
+
+def _wrap(text: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, WIDTH, subsequent_indent="    ")

@@ -48,23 +48,25 @@ def estimand_table(estimator: Any) -> pd.DataFrame:
 
 
 def details(estimator: Any) -> dict[str, Any]:
-    """Return further numbers by name, and lines that end the summary."""
+    """Return further numbers of the summary by name, and its line on overlap."""
     out: dict[str, Any] = {"pi0_used": estimator.pi0_used_}
     for name in ("zM1", "zM2"):
         value = getattr(estimator, f"{name}_", None)
         if value is not None:
             out[name] = float(value)
-    out["notes"] = _notes(estimator)
+    out["overlap"] = _overlap_line(estimator)
     return out
 
 
-def _notes(estimator: Any) -> list[str]:
-    o = estimator._overlap
-    n1 = int(estimator._rows.treated.sum())
-    n0 = len(estimator._rows.treated) - n1
-    return [
-        f"Overlap: {int(o.flagged.sum())} of {n1} treated rows flagged"
-        + (" and left out" if o.trimmed.any() else "")
-        + f", {o.n_heavy} of {n0} controls near certain to be treated; largest weight "
-        f"{o.max_weight:.3g}, effective controls {o.weight_ess:.4g}"
-    ]
+def _overlap_line(estimator: Any) -> str:
+    o, rows = estimator._overlap, estimator._rows
+    n1 = int(rows.treated.sum())
+    left = rows.n_given - len(rows.kept)
+    return (
+        f"Overlap: {int(o.flagged.sum())} of {n1} treated rows lack comparable controls"
+        + (" and are left out" if o.trimmed.any() else "")
+        + f"; of {len(rows.treated) - n1} controls {o.n_heavy} are near certain to be treated and "
+        f"{o.n_rare} near certain not to be; largest weight {o.max_weight:.3g}, effective number "
+        f"of controls {o.weight_ess:.4g}."
+        + (f" {left} rows with missing values are left out." if left else "")
+    )
