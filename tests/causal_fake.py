@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import expit, logit
 
 from nb26stats.causal._base import C2GBase
 from nb26stats.causal._rows import Rows
@@ -59,8 +59,9 @@ class KnownC2G(C2GBase):
         )
 
     def _formula(self, y: Any) -> Any:
-        null = (1 - PRIOR) * norm.pdf(y - self._mean)
-        return null / (null + PRIOR * norm.pdf(y - self._mean - SHIFT))
+        # log of the ratio of both normal densities
+        ratio = SHIFT * (y - self._mean) - SHIFT**2 / 2
+        return expit(-ratio - logit(PRIOR))
 
     def _pi0_kind(self, n0: int) -> str | float:
         return "conservative" if self.pi0 == "auto" else super()._pi0_kind(n0)

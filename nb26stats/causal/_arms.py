@@ -52,6 +52,9 @@ def read_treatment(treatment: Any) -> Arms:
     array = np.asarray(values if not isinstance(values, (str, bytes)) else [values])
     if array.ndim != 1:
         raise ValueError(f"treatment must be one-dimensional, got shape {array.shape}")
+    if array.dtype.kind == "U" and isinstance(values, (list, tuple)):
+        # NumPy would write the numbers among words as words
+        array = np.array(values, dtype=object)
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8")
     if array.dtype.kind in "biuf":

@@ -60,6 +60,8 @@ def read_outcome(y: Any, name: str = "y") -> F64:
 
 def _of_series(y: Any, name: str) -> Any:
     try:
+        if getattr(y.dtype, "kind", "O") in "mM":
+            raise TypeError
         return y.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must hold real numbers, got {y.dtype} values") from None
