@@ -397,7 +397,7 @@ def test_columns_that_hold_no_numbers_are_named() -> None:
     frame["site"] = pd.Categorical(np.where(T, "x", "y"))
     frame["visit"] = pd.date_range("2000", periods=N)
     frame["both"] = [1, "a"] * (N // 2)
-    with pytest.raises(ValueError, match="^X has 4 columns that hold no numbers: sex ") as caught:
+    with pytest.raises(ValueError, match="X has 4 columns that hold no numbers: sex ") as caught:
         fit(frame)
     text = str(caught.value)
     assert all(name in text for name in ("site (category)", "visit (datetime64", "both (object)"))
@@ -489,7 +489,7 @@ def test_propensity_models_without_probabilities() -> None:
 
 @pytest.mark.parametrize("q", [0, 1, 1.5, np.nan])
 def test_select_refuses_rates_outside_the_unit_interval(q: float) -> None:
-    with pytest.raises(ValueError, match="^q="):
+    with pytest.raises(ValueError, match="q="):
         fit().select(q)
 
 
