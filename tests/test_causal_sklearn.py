@@ -182,9 +182,10 @@ def test_pipelines_hand_the_treatment_on(kind: Any) -> None:
             state(pipe.fit(X, Y, treatment=T)[-1]),
             state(make(kind).fit(X, Y, treatment=T)),
         )
-        with pytest.raises(TypeError, match="unexpected argument.*arm"):
+        with pytest.raises(TypeError, match="arm"):
             make_pipeline(make(kind)).fit(X, Y, arm=T)
-    request = make(kind).set_fit_request(treatment="arm").get_metadata_routing().fit.requests
+        est = make(kind).set_fit_request(treatment="arm")
+        request = est.get_metadata_routing().fit.requests
     assert request["treatment"] == "arm"
 
 
