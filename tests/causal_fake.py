@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
+from scipy.stats import norm
 
 from nb26stats.causal._base import C2GBase
 from nb26stats.causal._rows import Rows
@@ -74,6 +75,10 @@ class KnownC2G(C2GBase):
 
     def _effect_new(self, x: Any) -> Any:
         return np.column_stack([np.full(len(x), SHIFT), np.full(len(x), SHIFT + 1.0)])
+
+    def _density_new(self, x: Any, grid: Any) -> Any:
+        null, other = (norm.pdf(grid - self._mean - shift) for shift in (0.0, SHIFT))
+        return np.tile(null, (len(x), 1)), np.tile((1 - PRIOR) * null + PRIOR * other, (len(x), 1))
 
     def _ends(self, estimand: str, which: Any) -> tuple[float, float]:
         values = self._rows.y[which]

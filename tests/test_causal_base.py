@@ -12,10 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from causal_fake import SHIFT, KnownC2G, known_data
+from scipy.integrate import trapezoid
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 
+from nb26stats import plotting
 from nb26stats.causal import C2GResult, EstimandInterval, OverlapWarning
 from nb26stats.causal._overlap import MIN_ESS, odds
 from nb26stats.causal._rows import Rows
@@ -390,6 +393,7 @@ def test_the_table_has_the_users_rows_and_index() -> None:
     assert table.index.tolist() == labels
     assert table.columns.tolist() == [
         "treated",
+        "y",
         "selected",
         "lfdr",
         "q_value",
@@ -482,3 +486,63 @@ def test_new_rows_get_the_same_formula() -> None:
     np.testing.assert_array_equal(model.lfdr(X[T], Y[T]), model.lfdr_[T])
     np.testing.assert_array_equal(model.predict_prior(X), 0.4)
     np.testing.assert_array_equal(model.predict_effect(X[:2]), [[SHIFT, SHIFT + 1]] * 2)
+
+
+# later calls and figures
+
+
+def test_later_calls_go_by_the_setting_of_the_fit() -> None:
+    model = fit(control="model")
+    before = model.select(), model.select(0.2), model.summary()
+    model.set_params(q=0.3, control="published", randomized=True)
+    np.testing.assert_array_equal(model.select(), before[0])
+    np.testing.assert_array_equal(model.select(0.2), before[1])
+    assert model.summary() == before[2]
+
+
+def test_a_fit_that_fails_is_no_fit() -> None:
+    model = KnownC2G()
+    with pytest.raises(ValueError, match="tiny arm"):
+        model.fit(X, Y, treatment=np.arange(N) < 5)
+    with pytest.raises(NotFittedError):
+        model.predict_prior(X)
+
+
+def test_figures_of_the_fit_and_of_its_result() -> None:
+    model = fit()
+    n = len(model.select())
+    with plotting.style(offscreen=True):
+        for drawn in (model.plot(), model.result().plot()):
+            assert drawn.get_title(loc="left") == f"{n} of 200 treated rows selected"
+            heights = [p.get_height() for c in drawn.containers[:2] for p in c]
+            assert sum(heights) == 200
+        drawn = model.plot("residuals")
+        assert [t.get_text() for t in drawn.get_legend().get_texts()] == ["controls", "treated"]
+        own = drawn.figure.add_subplot()
+        assert model.result().plot("residuals", ax=own) is own
+        drawn = model.plot("density", row=3.0)
+        f0, ft = (line.get_ydata() for line in drawn.lines[:2])
+        grid = drawn.lines[0].get_xdata()
+        for f in (f0, ft):
+            assert 0.9 < trapezoid(f, grid) < 1.01
+        assert drawn.lines[2].get_xdata()[0] == Y[3]
+        best = int(np.nanargmin(model.lfdr_))
+        assert model.plot("density").get_title(loc="left").startswith(f"Row {best}, lfdr ")
+        assert model.plot("density", row=0).get_title(loc="left") == "Row 0, a control"
+
+
+def test_figures_that_cannot_be_drawn() -> None:
+    y = Y.copy()
+    y[4] = np.nan
+    with pytest.warns(UserWarning, match="dropped 1"):
+        model = fit(y=y, missing="drop")
+    for call, error, message in (
+        (lambda: model.plot("roc"), ValueError, "kind='roc' must be one of 'lfdr', 'density'"),
+        (lambda: model.plot("density", row=400), ValueError, r"row=400 must lie in [0, 399]"),
+        (lambda: model.plot("density", row=4), ValueError, "row=4 was left out of the fit"),
+        (lambda: model.result().plot("density"), TypeError, "its result() has no densities"),
+        (lambda: plotting.plot_responders(3), TypeError, "result must be a fitted causal"),
+        (lambda: KnownC2G().plot(), NotFittedError, "not fitted"),
+    ):
+        with pytest.raises(error, match=re.escape(message)):
+            call()

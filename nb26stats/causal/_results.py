@@ -11,6 +11,7 @@ from ._summary import interval_text, summary_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,3 +113,23 @@ class C2GResult(Result):
     def to_frame(self) -> pd.DataFrame:
         """Return the table of rows."""
         return self.table.copy()
+
+    def plot(self, kind: str = "lfdr", *, ax: Axes | None = None) -> Axes:
+        """Draw the result.
+
+        Parameters
+        ----------
+        kind : {"lfdr", "residuals"}, default="lfdr"
+            Local false discovery rates of the treated rows and which are selected, or outcomes less
+            their mean without response in both arms. Densities need the estimator itself.
+        ax : matplotlib axes, optional
+            Where to draw. A new figure by default.
+
+        Returns
+        -------
+        Axes
+            The axes drawn on.
+        """
+        from nb26stats import plotting
+
+        return plotting.plot_responders(self, kind, ax=ax)

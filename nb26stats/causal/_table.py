@@ -21,6 +21,7 @@ def row_table(estimator: Any) -> pd.DataFrame:
     treated[rows.kept] = rows.treated.tolist()
     columns: dict[str, Any] = {
         "treated": pd.Series(treated, dtype="boolean").array,
+        "y": rows.spread(rows.y),
         "selected": estimator.selected_,
         "lfdr": estimator.lfdr_,
         "q_value": estimator.q_values_,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._psth import plot_psth
     from ._raster import plot_raster
     from ._rates import mean_rates, plot_rates
+    from ._responders import plot_responders
     from ._scree import plot_scree
     from ._style import style
     from ._two_areas import plot_two_areas
@@ -50,6 +51,7 @@ _HOMES = {
     "plot_psychometric": "_behavior",
     "plot_raster": "_raster",
     "plot_rates": "_rates",
+    "plot_responders": "_responders",
     "plot_scree": "_scree",
     "plot_two_areas": "_two_areas",
     "plot_union": "_union",
@@ -77,6 +79,7 @@ __all__ = [
     "plot_psychometric",
     "plot_raster",
     "plot_rates",
+    "plot_responders",
     "plot_scree",
     "plot_two_areas",
     "plot_union",

@@ -1,0 +1,166 @@
+"""Estimands, tables, text and figures of a fitted model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from nb26stats._check import as_choice, as_prob
+
+from ._estimand_rows import subset_rows
+from ._options import ESTIMANDS
+from ._overlap import Overlap
+from ._results import C2GResult, EstimandInterval
+from ._rows import Rows
+from ._table import details, estimand_table, row_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+F64 = NDArray[np.float64]
+
+
+class Setting(NamedTuple):
+    """Parameters that were in force at the fit and that later calls go by."""
+
+    q: float
+    control: str
+    randomized: bool
+
+
+class Reports:
+    """Methods that tell the outcome of a fit."""
+
+    _ci_holds_bounds: ClassVar[bool] = False
+    """Whether confidence limits are widened to the ends themselves."""
+
+    _rows: Rows
+    _overlap: Overlap
+    _setting: Setting
+    control_used_: str
+    estimated_fdr_: float
+    seed_: int
+
+    def _density_new(self, x: F64, grid: F64) -> tuple[F64, F64]:
+        """Return the densities (m, G) of both arms over outcomes, in units of y."""
+        raise NotImplementedError
+
+    def _ends(self, estimand: str, which: NDArray[np.int64]) -> tuple[float, float]:
+        raise NotImplementedError
+
+    def _resampled_ends(self, estimand: str, which: NDArray[np.int64]) -> tuple[F64, F64] | None:
+        """Return both ends in every resample, or None where there are no resamples."""
+        return None
+
+    def estimand_interval(
+        self, estimand: str = "erpf", *, subset: ArrayLike | None = None, level: float = 0.9
+    ) -> EstimandInterval:
+        """Return an average over the treated rows, or over some of them, with its limits.
+
+        Parameters
+        ----------
+        estimand : {"erpf", "care", "responder_effect", "att"}, default="erpf"
+            Expected share of responders; mean over rows of the effect of response; mean effect
+            among responders, which is the more stable; mean effect of treatment on the treated.
+        subset : array-like, optional
+            Boolean mask over the rows given to ``fit``, or positions of rows; treated rows count.
+        level : float, default=0.9
+            Level of the confidence limits.
+
+        Returns
+        -------
+        EstimandInterval
+
+        Raises
+        ------
+        ValueError
+            If ``level`` is outside (0, 1), or no treated row is in the subset.
+        """
+        check_is_fitted(self)
+        name = as_choice(estimand, "estimand", ESTIMANDS)
+        confidence = as_prob(level, "level")
+        which = subset_rows(self._rows, self._overlap.trimmed, subset)
+        lower, upper = self._ends(name, which)
+        resampled = self._resampled_ends(name, which)
+        low = high = float("nan")
+        if resampled is not None:
+            low = float(np.quantile(resampled[0], (1.0 - confidence) / 2.0))
+            high = float(np.quantile(resampled[1], 1.0 - (1.0 - confidence) / 2.0))
+            if self._ci_holds_bounds:
+                low, high = min(lower, low), max(upper, high)
+        return EstimandInterval(float(lower), float(upper), low, high, len(which), name, confidence)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with a row per row given to ``fit``, with its index.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        check_is_fitted(self)
+        return row_table(self)
+
+    def result(self) -> C2GResult:
+        """Return the outcome as a frozen result.
+
+        Returns
+        -------
+        C2GResult
+        """
+        check_is_fitted(self)
+        treated = self._rows.treated
+        return C2GResult(
+            table=row_table(self),
+            estimands=estimand_table(self),
+            q=self._setting.q,
+            control_used=self.control_used_,
+            estimated_fdr=self.estimated_fdr_,
+            n1=int((treated & ~self._overlap.trimmed).sum()),
+            n0=int((~treated & ~self._overlap.excluded).sum()),
+            seed=self.seed_,
+            method=type(self).__name__,
+            details=details(self),
+        )
+
+    def summary(self) -> str:
+        """Return a text table: data, selection, estimands with bounds, overlap and cautions.
+
+        Returns
+        -------
+        str
+        """
+        return self.result().summary()
+
+    def plot(self, kind: str = "lfdr", *, row: int | None = None, ax: Axes | None = None) -> Axes:
+        """Draw the fit.
+
+        Parameters
+        ----------
+        kind : {"lfdr", "density", "residuals"}, default="lfdr"
+            Local false discovery rates of the treated rows and which are selected; densities of
+            both arms at the covariates of one row; outcomes less their mean without response, in
+            both arms.
+        row : int, optional
+            Position of the row for "density"; by default the treated row of least lfdr.
+        ax : matplotlib axes, optional
+            Where to draw. A new figure by default.
+
+        Returns
+        -------
+        Axes
+            The axes drawn on.
+        """
+        from nb26stats import plotting
+
+        check_is_fitted(self)
+        return plotting.plot_responders(self, kind, row=row, ax=ax)
+
+    def _density_at(self, row: int, grid: F64) -> tuple[F64, F64]:
+        """Return the densities of controls and of treated rows at the covariates of a row."""
+        position = np.searchsorted(self._rows.kept, row)
+        f0, ft = self._density_new(self._rows.X[position : position + 1], grid)
+        return f0.reshape(-1), ft.reshape(-1)
