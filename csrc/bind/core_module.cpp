@@ -2,6 +2,7 @@
 
 namespace nb26::bind {
 void register_broja(pybind11::module_& m);
+void register_density(pybind11::module_& m);
 void register_gaussian_pid(pybind11::module_& m);
 void register_learning(pybind11::module_& m);
 void register_learning_fit(pybind11::module_& m);
@@ -15,6 +16,7 @@ void register_tools(pybind11::module_& m);
 PYBIND11_MODULE(_core, m, pybind11::mod_gil_not_used()) {
   m.doc() = "Native kernels; called by the package only.";
   nb26::bind::register_broja(m);
+  nb26::bind::register_density(m);
   nb26::bind::register_gaussian_pid(m);
   nb26::bind::register_learning(m);
   nb26::bind::register_learning_fit(m);

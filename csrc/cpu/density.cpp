@@ -1,0 +1,327 @@
+// Conditional-density bootstrap: threads over queries, columns and resamples in lanes.
+
+#include "nb26/density.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "density_near.hpp"
+#include "nb26/density_api.hpp"
+#include "nb26/isa.hpp"
+#include "nb26/philox.hpp"
+#include "nb26/threads.hpp"
+
+namespace nb26 {
+namespace {
+
+constexpr int kL = kDensityLanes;
+
+// One function per piece and level: inlined into one another the compiler loses their sums in
+// registers. Fused multiply-add from level 1 on.
+template <int Isa>
+struct DensityLevel;
+
+#define NB26_DENSITY_LEVEL(isa, target, most)                                                    \
+  template <>                                                                                    \
+  struct DensityLevel<isa> {                                                                     \
+    static constexpr int kPanel = most;                                                          \
+    target static void outcomes(const double* y, std::int64_t n, const double* points,           \
+                                std::int64_t g, double hy, std::int64_t columns, double* out) {  \
+      density_outcomes(y, n, points, g, hy, columns, out);                                       \
+    }                                                                                            \
+    target static void exponents(const double* square, std::int64_t n, double hx,                \
+                                 double* exponent, double* kernel) {                             \
+      density_exponents(square, n, hx, exponent, kernel);                                        \
+    }                                                                                            \
+    target static void sort(double* values, std::int64_t n) { density_sort(values, n); }         \
+    template <int U>                                                                             \
+    target static void panel(const double* table, std::int64_t columns, const std::int32_t* row, \
+                             const double* weight, std::int64_t n, double* out) {                \
+      density_sum_panel<(isa > 0), U>(table, columns, row, weight, n, out);                      \
+    }                                                                                            \
+  };
+
+#define NB26_NO_TARGET
+NB26_DENSITY_LEVEL(0, NB26_NO_TARGET, 1)
+NB26_DENSITY_LEVEL(1, NB26_TARGET_1, 5)
+NB26_DENSITY_LEVEL(2, NB26_TARGET_2, 10)
+#undef NB26_NO_TARGET
+
+template <int Isa, int U>
+void sum_rows(const double* table, std::int64_t columns, const std::int32_t* row,
+              const double* weight, std::int64_t n, std::int64_t blocks, double* out) {
+  if constexpr (U > 0) {
+    while (blocks >= U) {
+      DensityLevel<Isa>::template panel<U>(table, columns, row, weight, n, out);
+      table += U * kL;
+      out += U * kL;
+      blocks -= U;
+    }
+    sum_rows<Isa, U - 1>(table, columns, row, weight, n, blocks, out);
+  }
+}
+
+// One thread's work on one query.
+template <int Isa>
+class Query {
+ public:
+  Query(const DensityArm (&arms)[2], const DensityQueries& queries, const DensityRule& rule,
+        const double* const (&outcomes)[2], const DensityOut& out)
+      : arms_(arms),
+        queries_(queries),
+        rule_(rule),
+        outcomes_{outcomes[0], outcomes[1]},
+        out_(out),
+        columns_(density_columns(rule.g)) {
+    const auto size = static_cast<std::size_t>(rule.n_bootstrap * columns_);
+    for (auto& fits : fits_) fits.resize(size);
+    for (int a = 0; a < 2; ++a) {
+      for (auto* bound : {&lower_[a], &upper_[a]})
+        bound->resize(static_cast<std::size_t>(columns_));
+    }
+    lanes_.resize(static_cast<std::size_t>(std::max(rule.n_bootstrap, rule.g) * kL));
+    use_.resize(static_cast<std::size_t>(rule.g));
+  }
+
+  void run(std::int64_t i) {
+    for (int a = 0; a < 2; ++a) {
+      std::int64_t depth = first_depth(arms_[a].k);
+      while (!fit(a, i, depth)) depth *= 2;
+      quantiles(a);
+    }
+    store(i);
+  }
+
+ private:
+  // All resamples of one arm; false where `depth` rows do not reach k counts in one of them.
+  bool fit(int a, std::int64_t i, std::int64_t depth) {
+    const DensityArm& arm = arms_[a];
+    const bool whole =
+        near_.find(arm.x, arm.n, arm.p, queries_.x + i * arm.p, queries_.own[a][i], depth);
+    const auto n = static_cast<std::int64_t>(near_.index.size());
+    const auto size = static_cast<std::size_t>(n);
+    exponent_.resize(size);
+    kernel_.resize(size);
+    row_.resize(size);
+    weight_.resize(size);
+    table_.resize(static_cast<std::size_t>(n * columns_));
+    DensityLevel<Isa>::exponents(near_.square.data(), n, arm.hx, exponent_.data(), kernel_.data());
+    fill(arm, outcomes_[a], i, n);
+    point(a, i, std::min(n, arm.k));
+    for (std::int64_t b = 0; b < rule_.n_bootstrap; ++b) {
+      const std::int64_t counted = walk(arm, b, n, whole);
+      if (counted < 0) return false;
+      double* fit = fits_[a].data() + b * columns_;
+      total(arm, counted, fit);
+      if (out_.mean_b[a]) out_.mean_b[a][i * rule_.n_bootstrap + b] = fit[rule_.g + 1];
+    }
+    return true;
+  }
+
+  void fill(const DensityArm& arm, const double* outcomes, std::int64_t i, std::int64_t n) {
+    const std::int64_t g = rule_.g;
+    own_.resize(static_cast<std::size_t>(n));
+    for (std::int64_t r = 0; r < n; ++r) own_[at(r)] = arm.y[near_.index[at(r)]];
+    for (std::int64_t r = 0; r < n; ++r) {
+      double* row = table_.data() + r * columns_;
+      std::copy_n(outcomes + near_.index[at(r)] * columns_, columns_, row);
+      row[g + 1] = own_[at(r)];
+      row[g + 2] = 1.0;
+    }
+    // kernels of the outcomes around the query's own one
+    if (!queries_.y) return;
+    own_kernel_.resize(static_cast<std::size_t>(n));
+    DensityLevel<Isa>::outcomes(queries_.y + i, 1, own_.data(), n, arm.hy, n, own_kernel_.data());
+    for (std::int64_t r = 0; r < n; ++r) table_[at(r * columns_ + g)] = own_kernel_[at(r)];
+  }
+
+  // The fit to all rows.
+  void point(int a, std::int64_t i, std::int64_t k) {
+    double sum = 0.0, squares = 0.0;
+    for (std::int64_t r = 0; r < k; ++r) {
+      row_[at(r)] = static_cast<std::int32_t>(r);
+      weight_[at(r)] = kernel_[at(r)];
+      sum += kernel_[at(r)];
+      squares += kernel_[at(r)] * kernel_[at(r)];
+    }
+    double* fit = fits_[a].data();
+    total(arms_[a], k, fit);
+    out_.mean[a][i] = fit[rule_.g + 1];
+    out_.ess[a][i] = sum * sum / squares;
+    if (out_.point[a]) std::copy_n(fit, rule_.g, out_.point[a] + i * rule_.g);
+  }
+
+  // Rows and weights of resample b; how many, or -1 where more rows are wanted.
+  std::int64_t walk(const DensityArm& arm, std::int64_t b, std::int64_t n, bool whole) {
+    const std::uint16_t* counts = arm.counts + b * arm.n;
+    std::int64_t left = arm.k, counted = 0;
+    for (std::int64_t r = 0; r < n && left > 0; ++r) {
+      const std::int64_t count = std::min<std::int64_t>(counts[near_.index[at(r)]], left);
+      row_[at(counted)] = static_cast<std::int32_t>(r);
+      weight_[at(counted)] = static_cast<double>(count);
+      counted += count > 0;
+      left -= count;
+    }
+    if (left > 0 && !whole) return -1;
+    if (counted == 0) {  // every draw is the query itself: its nearest row
+      row_[0] = 0;
+      weight_[0] = 1.0;
+      counted = 1;
+    }
+    const double first = exponent_[at(row_[0])];
+    if (first < kDensityFaint) {
+      for (std::int64_t j = 0; j < counted; ++j) {
+        weight_[at(j)] *= density_kernel(exponent_[at(row_[at(j)])] - first);
+      }
+    } else {
+      for (std::int64_t j = 0; j < counted; ++j) weight_[at(j)] *= kernel_[at(row_[at(j)])];
+    }
+    return counted;
+  }
+
+  // Densities, and behind them the mean, from n rows with weights.
+  void total(const DensityArm& arm, std::int64_t n, double* fit) {
+    sum_rows<Isa, DensityLevel<Isa>::kPanel>(table_.data(), columns_, row_.data(), weight_.data(),
+                                             n, columns_ / kL, fit);
+    const double sum = fit[rule_.g + 2], scale = 1.0 / (sum * (arm.hy * kRootTwoPi));
+    fit[rule_.g + 1] /= sum;
+    for (std::int64_t c = 0; c <= rule_.g; ++c) fit[c] *= scale;
+  }
+
+  // Lower and upper quantile of every column over the resamples.
+  void quantiles(int a) {
+    const std::int64_t n = rule_.n_bootstrap;
+    const QuantileAt low = quantile_at(n, rule_.quantile),
+                     high = quantile_at(n, 1.0 - rule_.quantile);
+    for (std::int64_t c = 0; c <= rule_.g; c += kL) {
+      for (std::int64_t b = 0; b < n; ++b) {
+        std::copy_n(fits_[a].data() + b * columns_ + c, kL, lanes_.data() + b * kL);
+      }
+      DensityLevel<Isa>::sort(lanes_.data(), n);
+      for (int l = 0; l < kL; ++l) {
+        lower_[a][at(c + l)] = density_clip(lane(low, l));
+        upper_[a][at(c + l)] = density_clip(lane(high, l));
+      }
+    }
+  }
+
+  void store(std::int64_t i) {
+    const std::int64_t g = rule_.g, n = rule_.n_bootstrap;
+    const double threshold = density_threshold(upper_[1].data(), g, rule_.threshold);
+    n_use_ = 0;
+    for (std::int64_t c = 0; c < g; ++c) {
+      use_[at(n_use_)] = c;
+      n_use_ += upper_[1][at(c)] > threshold;
+    }
+    const double* treated[1] = {upper_[1].data()};
+    const double* control[1] = {lower_[0].data()};
+    double prior[kL];
+    priors(control, treated, 1, prior);
+    out_.prior[i] = prior[0];
+    out_.lfdr[i] = queries_.y ? unit_clip((1.0 - prior[0]) * upper_[0][at(g)] / lower_[1][at(g)])
+                              : std::numeric_limits<double>::quiet_NaN();
+    for (int a = 0; a < 2; ++a) {
+      if (out_.lower[a]) std::copy_n(lower_[a].data(), g, out_.lower[a] + i * g);
+      if (out_.upper[a]) std::copy_n(upper_[a].data(), g, out_.upper[a] + i * g);
+    }
+    if (!out_.prior_b) return;
+    for (std::int64_t b = 0; b < n; b += kL) {
+      const int m = static_cast<int>(std::min<std::int64_t>(kL, n - b));
+      const double *of_treated[kL], *of_control[kL];
+      for (int l = 0; l < m; ++l) {
+        of_control[l] = fits_[0].data() + (b + l) * columns_;
+        of_treated[l] = fits_[1].data() + (b + l) * columns_;
+      }
+      priors(of_control, of_treated, m, prior);
+      std::copy_n(prior, m, out_.prior_b + i * n + b);
+    }
+  }
+
+  // pi* of m <= 8 pairs of densities on the grid points in use.
+  void priors(const double* const* control, const double* const* treated, int m, double* out) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    std::fill_n(lanes_.data(), n_use_ * kL, 0.0);
+    for (int l = 0; l < m; ++l) {
+      for (std::int64_t u = 0; u < n_use_; ++u) {
+        const std::int64_t c = use_[at(u)];
+        lanes_[at(u * kL + l)] = density_clip(treated[l][c]) / density_clip(control[l][c]);
+      }
+    }
+    DensityLevel<Isa>::sort(lanes_.data(), n_use_);
+    const QuantileAt q = quantile_at(n_use_, rule_.ratio_quantile);
+    for (int l = 0; l < m; ++l) out[l] = n_use_ > 0 ? unit_clip(1.0 - lane(q, l)) : kNan;
+  }
+
+  double lane(const QuantileAt& q, int l) const {
+    return between(lanes_[at(q.low * kL + l)], lanes_[at(q.high * kL + l)], q.part);
+  }
+
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  const DensityArm (&arms_)[2];
+  const DensityQueries& queries_;
+  const DensityRule& rule_;
+  const double* outcomes_[2];
+  const DensityOut& out_;
+  std::int64_t columns_, n_use_ = 0;
+  DensityNear near_;
+  std::vector<double> exponent_, kernel_, weight_, table_, own_, own_kernel_, lanes_;
+  std::vector<double> fits_[2], lower_[2], upper_[2];
+  std::vector<std::int32_t> row_;
+  std::vector<std::int64_t> use_;
+};
+
+template <int Isa>
+void bootstrap(const DensityArm (&arms)[2], const DensityQueries& queries, const DensityRule& rule,
+               int n_threads, const DensityOut& out) {
+  const std::int64_t columns = density_columns(rule.g);
+  const int threads = threads_for(n_threads, queries.m);
+  std::vector<double> outcomes[2];
+  for (int a = 0; a < 2; ++a) {
+    outcomes[a].resize(static_cast<std::size_t>(arms[a].n * columns));
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (std::int64_t j = 0; j < arms[a].n; ++j) {
+      DensityLevel<Isa>::outcomes(arms[a].y + j, 1, rule.grid, rule.g, arms[a].hy, columns,
+                                  outcomes[a].data() + j * columns);
+    }
+  }
+  const double* const tables[2] = {outcomes[0].data(), outcomes[1].data()};
+#pragma omp parallel num_threads(threads)
+  {
+    Query<Isa> query(arms, queries, rule, tables, out);
+#pragma omp for schedule(dynamic, 4)
+    for (std::int64_t i = 0; i < queries.m; ++i) query.run(i);
+  }
+}
+
+}  // namespace
+
+void density_bootstrap_cpu(const DensityArm (&arms)[2], const DensityQueries& queries,
+                           const DensityRule& rule, int n_threads, const DensityOut& out) {
+  static constexpr decltype(&bootstrap<0>) kLevels[3] = {bootstrap<0>, bootstrap<1>, bootstrap<2>};
+  kLevels[isa_level()](arms, queries, rule, n_threads, out);
+}
+
+void density_resamples(std::int64_t n, std::int64_t n_bootstrap, int arm, std::uint64_t seed,
+                       int n_threads, std::uint16_t* counts) {
+  const PhiloxKey key = philox_key(seed, kDensitySalt);
+  const int threads = threads_for(n_threads, n_bootstrap);
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t b = 0; b < n_bootstrap; ++b) {
+    std::uint16_t* row = counts + b * n;
+    std::fill_n(row, n, std::uint16_t{0});
+    const auto stream = 2 * static_cast<std::uint64_t>(b) + static_cast<std::uint64_t>(arm);
+    for (std::int64_t j = 0; j < n; ++j) {
+      const PhiloxWords w = philox(static_cast<std::uint64_t>(j), stream, key);
+      // floor(n (r0 + 2^32 r1) / 2^64) without numbers of 128 bits
+      const std::uint64_t rows = static_cast<std::uint64_t>(n);
+      ++row[(rows * w.r1 + (rows * w.r0 >> 32)) >> 32];
+    }
+  }
+}
+
+}  // namespace nb26
