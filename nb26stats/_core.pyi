@@ -8,6 +8,54 @@ def broja(pmfs: NDArray[Any], tol: float, max_iter: int, n_threads: int) -> tupl
     """BROJA decomposition of tables (m, nX, nY, nS): I_X, I_Y, I_XY and I_U in nats (m, 4), gap,
     converged, n_iter (m,), and the tables of least information (m, nX, nY, nS)."""
 
+def density_bootstrap(
+    control: tuple[Any, ...],
+    treated: tuple[Any, ...],
+    x: NDArray[Any],
+    y: object,
+    own: tuple[Any, ...],
+    grid: NDArray[Any],
+    rule: tuple[Any, ...],
+    resamples: bool,
+    curves: bool,
+    n_threads: int,
+) -> tuple[Any, ...]:
+    """Bounds at queries x (m, p), y (m,) or None, own rows (m,) in each arm. An arm is x (p, n), y
+    (n,), k, hx, hy, counts (B, n); rule is (quantile, threshold, ratio_quantile). Returns prior,
+    lfdr (m,), mean, ess (2, m), prior_b (m, B), mean_b (2, m, B) or None, and the densities (2, m,
+    G) with lower and upper bounds (2, 2, m, G), bound first, or None."""
+
+def density_loo(
+    x: NDArray[Any],
+    y: NDArray[Any],
+    k: NDArray[Any],
+    hx: NDArray[Any],
+    hy: NDArray[Any],
+    first: int,
+    last: int,
+    n_threads: int,
+) -> NDArray[Any]:
+    """Log density of the rows first..last of x (p, n), y (n,) given all others under every setting:
+    (rows, k, hx, hy)."""
+
+def density_resamples(
+    n: int,
+    n_bootstrap: int,
+    arm: int,
+    seed: int,
+    n_threads: int = ...,
+) -> NDArray[Any]:
+    """How often each resample of an arm (0 control, 1 treated) counts each row, (B, n)."""
+
+def density_spread(
+    x: NDArray[Any],
+    ranks: NDArray[Any],
+    first: int,
+    last: int,
+    n_threads: int,
+) -> NDArray[Any]:
+    """Distance of the rows first..last of x (p, n) to their ranks-th nearest other row."""
+
 def gaussian_pid(
     covs: NDArray[Any],
     dims: tuple[Any, ...],
