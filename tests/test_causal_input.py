@@ -57,7 +57,12 @@ def test_one_dimensional_covariates_are_told_how_to_become_a_column(x: Any) -> N
 
 def test_three_dimensional_covariates_and_scalars() -> None:
     refused(ValueError, "X must be two-dimensional, got shape (2, 2, 2)", np.zeros((2, 2, 2)))
-    refused(ValueError, "X must be two-dimensional, got shape ()", 3.0)
+    refused(ValueError, "X must be two-dimensional, got a float", 3.0)
+    refused(ValueError, "X must be two-dimensional, got a NoneType", None)
+    refused(ValueError, "X must have rows of one length, got ragged ones", [[1.0, 2.0], [3.0]])
+    advice = "X has no column; where there are no covariates give one constant column"
+    refused(ValueError, advice, np.zeros((N, 0)))
+    refused(ValueError, advice, pd.DataFrame(index=range(N)))
 
 
 def test_treatment_in_columns() -> None:
@@ -130,6 +135,15 @@ def test_imputed_covariates_get_the_median_and_an_indicator() -> None:
     assert np.isfinite(model.predict_prior(np.full((2, 3), np.nan))).all()
 
 
+def test_no_complete_row() -> None:
+    x = np.where(np.arange(3) == 1, np.nan, X)
+    message = "none of 400 rows is complete; values are missing: X in 400"
+    refused(ValueError, message, x, missing="drop")
+    # filled by a constant, such a column says nothing
+    with pytest.warns(NB26StatsWarning, match="dropped 2 of 4 columns of X that never vary: 1, 1"):
+        assert fit(x, missing="impute")._rows.X.shape == (N, 2)
+
+
 def test_imputation_is_for_covariates_only() -> None:
     x, y, t = with_gaps()
     hint = "missing='impute' fills X only; missing='drop' leaves such rows out"
@@ -139,6 +153,8 @@ def test_imputation_is_for_covariates_only() -> None:
 
 def test_masked_arrays_and_missing_values_of_pandas_count_as_missing() -> None:
     y = np.ma.masked_array(Y, mask=np.arange(N) == 4)
+    x = np.ma.masked_array(X, mask=X > 2.5)
+    refused(ValueError, f"rows counted: X in {int((X > 2.5).any(axis=1).sum())};", x)
     frame = pd.DataFrame(X).convert_dtypes()
     frame.iloc[[1, 2], 0] = pd.NA
     arm = pd.Series(T).astype("boolean")

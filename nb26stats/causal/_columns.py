@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER
+from nb26stats._check import R_NA_INTEGER, unmasked
 from nb26stats._warnings import warn
 
 F64 = NDArray[np.float64]
 
 LARGEST, SMALLEST = 1e150, 1e-150
+NO_COLUMN = "X has no column; where there are no covariates give one constant column"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ def fit_columns(X: F64, *, names: Any, impute: bool) -> Columns:
     constant = high / 2 - low / 2 <= 2 * np.finfo(float).eps * np.maximum(abs(low), abs(high))
     gone = np.flatnonzero(constant)
     if len(gone):
-        shown = ", ".join(labels[j] for j in gone[:10]) + (", …" if len(gone) > 10 else "")
+        shown = listed([labels[j] for j in gone])
         left = (
             "" if len(gone) < len(labels) else "; no covariate is left, so all rows share one prior"
         )
@@ -71,8 +73,8 @@ def fit_columns(X: F64, *, names: Any, impute: bool) -> Columns:
     return Columns(tuple(labels[j] for j in used), medians, flagged, used)
 
 
-def check_matrix(X: Any) -> None:
-    """Raise where X is not a dense matrix of real numbers.
+def read_matrix(X: Any) -> Any:
+    """Return X, a dense matrix or DataFrame of real numbers, with NaN for what a mask hides.
 
     Raises
     ------
@@ -85,41 +87,51 @@ def check_matrix(X: Any) -> None:
 
     if sparse.issparse(X):
         raise TypeError("X must be dense, got a sparse matrix; use X.toarray()")
-    if type(X).__module__.split(".")[0] == "pandas":
-        import pandas as pd
-
-        if isinstance(X, pd.Series):
-            raise ValueError(f"X must be two-dimensional, got shape {X.shape}; use X.to_frame()")
-        if any(isinstance(t, pd.SparseDtype) for t in X.dtypes):
-            raise TypeError("X must be dense, got sparse columns; use X.sparse.to_dense()")
-        kinds = {str(c): t for c, t in zip(X.columns, X.dtypes, strict=True) if not _is_real(pd, t)}
-        if kinds:
-            shown = [f"{c} ({t})" for c, t in list(kinds.items())[:10]]
-            raise ValueError(
-                f"X has {len(kinds)} columns that hold no numbers: {', '.join(shown)}"
-                + (", …" if len(kinds) > 10 else "")
-                + "; encode them first, for example as 0 and 1 per category"
-            )
-        return
-    array = np.asarray(X)
+    pd = sys.modules.get("pandas")
+    if pd is not None and isinstance(X, pd.DataFrame):
+        _check_frame(X, pd)
+        return X
+    if pd is not None and isinstance(X, pd.Series):
+        raise ValueError(f"X must be two-dimensional, got shape {X.shape}; use X.to_frame()")
+    X = unmasked(X)
+    try:
+        array = np.asarray(X)
+    except ValueError as err:
+        raise ValueError("X must have rows of one length, got ragged ones") from err
     if array.ndim != 2:
-        raise ValueError(
-            f"X must be two-dimensional, got shape {array.shape}"
-            + "; use X.reshape(-1, 1) for one covariate, X.reshape(1, -1) for one row"
-            * (array.ndim == 1)
-        )
+        what = f"shape {array.shape}" if array.ndim else f"a {type(X).__name__}"
+        advice = "; use X.reshape(-1, 1) for one covariate, X.reshape(1, -1) for one row"
+        raise ValueError(f"X must be two-dimensional, got {what}" + advice * (array.ndim == 1))
+    if array.shape[1] == 0:
+        raise ValueError(NO_COLUMN)
     if array.dtype.kind not in "biuf":
-        bad = [
-            str(j)
-            for j, column in enumerate(array.T)
-            if array.dtype.kind != "O" or not _all_numbers(column)
-        ] or [str(j) for j in range(array.shape[1])]
+        mixed = array.dtype.kind == "O"
+        bad = [j for j, c in enumerate(array.T) if not (mixed and _all_numbers(c))]
         raise ValueError(
             f"X must hold real numbers, got {array.dtype} values in columns "
-            f"{', '.join(bad[:10])}{', …' if len(bad) > 10 else ''}; encode them first"
+            f"{listed([str(j) for j in bad or range(array.shape[1])])}; encode them first"
         )
     if array.dtype.kind == "i" and bool(np.any(array == R_NA_INTEGER)):
         raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; use NA_real_")
+    return X
+
+
+def _check_frame(X: Any, pd: Any) -> None:
+    if X.shape[1] == 0:
+        raise ValueError(NO_COLUMN)
+    if any(isinstance(t, pd.SparseDtype) for t in X.dtypes):
+        raise TypeError("X must be dense, got sparse columns; use X.sparse.to_dense()")
+    bad = [f"{c} ({t})" for c, t in zip(X.columns, X.dtypes, strict=True) if not _is_real(pd, t)]
+    if bad:
+        raise ValueError(
+            f"X has {len(bad)} columns that hold no numbers: {listed(bad)}; encode them first, for "
+            "example as 0 and 1 per category"
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return up to ten names, and an ellipsis where there are more."""
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
 def check_size(X: F64, labels: Sequence[str]) -> None:

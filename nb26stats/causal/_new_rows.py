@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._columns import check_matrix
+from ._columns import read_matrix
 from ._outcome import read_outcome, refuse_survival
 from ._rows import Rows
 
@@ -92,8 +92,9 @@ class NewRows:
     def _new_rows(self, X: Any) -> tuple[F64, NDArray[np.bool_]]:
         """Return usable rows of new covariates, and which of the given rows they are."""
         check_is_fitted(self)
-        check_matrix(X)
-        matrix = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        matrix = validate_data(
+            self, read_matrix(X), reset=False, dtype=np.float64, ensure_all_finite=False
+        )
         good = np.isfinite(matrix).all(axis=1)
         if self.missing == "impute":
             good[:] = True

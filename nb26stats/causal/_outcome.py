@@ -33,7 +33,7 @@ def refuse_survival(y: Any, event: Any) -> None:
     if getattr(dtype, "names", None):
         raise TypeError(f"y has the fields {', '.join(dtype.names)}: {TO_Z}")  # type: ignore[union-attr]
     shape = tuple(getattr(y, "shape", ()))
-    if isinstance(y, (list, tuple)) and len(y) and isinstance(y[0], (list, tuple, np.ndarray)):
+    if isinstance(y, (list, tuple)) and len(y) and np.ndim(y[0]):
         shape = (len(y), len(y[0]))
     if len(shape) == 2 and shape[-1] == 1:
         raise TypeError(

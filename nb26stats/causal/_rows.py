@@ -13,7 +13,7 @@ from nb26stats._warnings import warn
 
 from ._arms import read_treatment
 from ._cautions import SmallSampleWarning
-from ._columns import Columns, check_matrix, check_size, fit_columns
+from ._columns import Columns, check_size, fit_columns, read_matrix
 from ._outcome import check_continuous, read_outcome, refuse_survival
 
 F64 = NDArray[np.float64]
@@ -77,7 +77,7 @@ def check_rows(estimator: Any, X: Any, y: Any, treatment: Any, event: Any = None
         Everything else that makes the model inapplicable.
     """
     refuse_survival(y, event)
-    check_matrix(X)
+    X = read_matrix(X)
     index = getattr(X, "index", None) if hasattr(X, "columns") else getattr(y, "index", None)
     index = None if callable(index) else index
     outcome = read_outcome(y)
@@ -130,6 +130,8 @@ def _complete(X: F64, y: F64, treatment: F64, missing: str) -> NDArray[np.int64]
         return np.arange(len(y))
     if missing == "drop":
         gone = np.logical_or.reduce(list(bad.values()))
+        if gone.all():
+            raise ValueError(f"none of {len(y)} rows is complete; values are missing: {counts}")
         warn(
             f"dropped {int(gone.sum())} of {len(y)} rows with missing or infinite values: {counts}"
         )
