@@ -463,10 +463,11 @@ def test_summary_tells_data_selection_estimands_and_overlap() -> None:
     assert table[0] == ["lower", "upper", "[0.05", "0.95]"]
     mean = f"{Y[T].mean():.4g}"
     assert table[4] == ["ATT", mean, f"{Y[T].mean() + 1:.4g}", "0.5", "19.5"]
-    notes = "\n".join(lines[13:])
+    notes = " ".join(" ".join(lines[13:]).split())
     assert "[1] Overlap: 0 of 200 treated rows lack comparable controls" in notes
     assert "No confidence limits" not in notes
-    assert "No confidence limits: they need resamples" in fit().summary()
+    assert "In brackets: percentiles over resamples" in notes
+    assert "No confidence limits: they need resamples" in " ".join(fit().summary().split())
     assert "zM2" not in notes
 
 

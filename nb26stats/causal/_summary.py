@@ -83,13 +83,19 @@ def _estimands(result: C2GResult) -> list[str]:
 def _notes(result: C2GResult) -> list[str]:
     d, table = result.details, result.estimands
     notes = [d["overlap"]] if "overlap" in d else []
+    if not len(table):
+        limits = ""
+    elif bool(table["ci_low"].isna().all()):
+        limits = "No confidence limits: they need resamples, n_bootstrap > 0."
+    else:
+        limits = "In brackets: percentiles over resamples of both arms."
     if len(table) and bool((table["lower"] != table["upper"]).any()):
-        notes.append(
+        limits = (
             "lower and upper are what the data allow without an assumption on responders' "
-            "outcomes; sampling error is in the limits in brackets."
+            f"outcomes; sampling error is not in them. {limits}"
         )
-    if len(table) and bool(table["ci_low"].isna().all()):
-        notes.append("No confidence limits: they need resamples, n_bootstrap > 0.")
+    if limits:
+        notes.append(limits)
     if "zM2" in d:
         notes.append(_of_spread(float(d["zM2"])))
     return [f"[{i}] {note}" for i, note in enumerate(notes, 1)]

@@ -161,7 +161,8 @@ def _density(model: Any, table: Any, row: Any, ax: Axes | None) -> Axes:
     panel.plot(grid, ft, color=OKABE_ITO["blue"], linewidth=1.4, label="treated like this row")
     panel.axvline(y[at], color=SELECTED, linewidth=1.0, linestyle=(0, (4, 2)), label="its outcome")
     panel.set_ylim(bottom=0.0)
-    panel.legend(frameon=False, fontsize=SMALL)
+    right = y[at] > (low + high) / 2
+    panel.legend(frameon=False, fontsize=SMALL, loc="upper left" if right else "upper right")
     score = f", lfdr {number(lfdr[at])}" if np.isfinite(lfdr[at]) else ", a control"
     dress(panel, x="outcome", y="density", title=f"Row {at}{score}")
     few_ticks(panel, x=5, y=4)
