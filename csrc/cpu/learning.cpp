@@ -95,11 +95,11 @@ struct Single {
   }
 };
 
-const LearnPieces* pieces_of(const LearnModel& m, bool few) {
+const LearnPieces* pieces_of(const LearnModel& m, int problems) {
   if (m.bias || m.lapse || m.decay != 0.0) return nullptr;
-  if (!m.deep) return learn_pieces_1l(m, few);
-  if (m.curve == LearnCurve::kLine) return learn_pieces_2l(m, few);
-  return m.curve == LearnCurve::kSigmoid ? learn_pieces_2nl(m, few) : nullptr;
+  if (!m.deep) return learn_pieces_1l(m, problems);
+  if (m.curve == LearnCurve::kLine) return learn_pieces_2l(m, problems);
+  return m.curve == LearnCurve::kSigmoid ? learn_pieces_2nl(m, problems) : nullptr;
 }
 
 // One mask (n) for all lanes, a multiple of four.
@@ -122,7 +122,7 @@ void learn_group(const LearnModel& model, const LearnData& data, const LearnGrou
                  LearnWork& work, const LearnOut& out) {
   const int q = model.q(), p = model.p();
   const bool gradient = out.gradient != nullptr;
-  const LearnPieces* pieces = pieces_of(model, group.n <= kLearnFew);
+  const LearnPieces* pieces = pieces_of(model, group.n);
   const int lanes = pieces ? pieces->lanes : 1;
   work.lanes.resize(sized(2 * (q + 3) * lanes));
   double* theta = work.lanes.data();
@@ -132,22 +132,24 @@ void learn_group(const LearnModel& model, const LearnData& data, const LearnGrou
   if (pieces) {
     // idle lanes repeat the first problem
     bool same = true;
-    work.masks.resize(sized(data.n * lanes));
+    const std::uint8_t* masks = group.mask[0];
+    if (lanes > 1) work.masks.resize(sized(data.n * lanes));
     for (int l = 0; l < lanes; ++l) {
       const int from = l < group.n ? l : 0;
       for (int i = 0; i < p; ++i) theta[i * lanes + l] = group.theta[from][i];
       same = same && group.mask[from] == group.mask[0];
     }
-    if (same) {
+    if (lanes > 1) masks = work.masks.data();
+    if (lanes > 1 && same) {
       spread_mask(group.mask[0], data.n, lanes, work.masks.data());
-    } else {
+    } else if (lanes > 1) {
       for (int l = 0; l < lanes; ++l) {
         const std::uint8_t* mask = group.mask[l < group.n ? l : 0];
         for (std::int64_t t = 0; t < data.n; ++t) work.masks[sized(t * lanes + l)] = mask[t] != 0;
       }
     }
-    run(Lanes{*pieces, pieces->trace, lanes}, model, data, work.masks.data(), v, work, gradient,
-        log_likelihood, when, g);
+    run(Lanes{*pieces, pieces->trace, lanes}, model, data, masks, v, work, gradient, log_likelihood,
+        when, g);
     for (int l = 0; l < group.n; ++l) {
       learn_settle(LearnAny{model}, data.n, log_likelihood[l], when[l], g + l, lanes, l, out);
     }
@@ -200,15 +202,15 @@ void learn_batch(const LearnModel& model, const LearnData& data, const LearnBatc
 namespace {
 
 // The logarithms of P(left) and P(right) of a logit.
-void both_logs(const LearnModel& model, double lapse, double z, double* left, double* right) {
+void both_logs(double lapse, double z, double* left, double* right) {
   const double tail = exp(-std::fabs(z));
   const double less = -log1p(tail);
   const double logs[2] = {less - std::fabs(z), less};  // of the unlikely and the likely choice
   *right = logs[z >= 0.0];
   *left = logs[z < 0.0];
-  if (model.lapse) {
-    *right = learn_log_lapsed(lapse, z, tail);
-    *left = learn_log_lapsed(lapse, -z, tail);
+  if (lapse > 0.0) {
+    *right = log((1.0 - lapse) * sigmoid(z) + 0.5 * lapse);
+    *left = log((1.0 - lapse) * sigmoid(-z) + 0.5 * lapse);
   }
 }
 
@@ -218,21 +220,22 @@ std::int64_t learn_path(const LearnModel& model, const LearnData& data, const do
                         double* weights, double* log_left, double* log_right) {
   const LearnAny s{model};
   const int q = model.q();
-  std::vector<double> h(LearnAny::kH);
+  std::vector<double> h(LearnAny::kH), sums(LearnAny::kH);
   double o[2], e[2];
   std::int64_t diverged = -1;
   std::copy_n(theta, q, weights);
   const double alpha = theta[q], beta = theta[q + 1], lapse = model.lapse ? theta[q + 2] : 0.0;
   for (std::int64_t t = 0; t < data.n; ++t) {
-    const double* x = data.x + t * model.d;
+    const LearnInputs in = learn_inputs(data.x + t * model.d, model.d, t + 1 == data.n);
     double* w = weights + t * q;
-    learn_outputs<1>(s, w, 0, x, h.data(), o);
-    const double z = beta * learn_readout(s, o);
-    both_logs(model, lapse, z, log_left + t, log_right + t);
+    if (t == 0) learn_sums<1>(s, w, 0, in.x, sums.data());
+    learn_outputs<1>(s, w, 0, sums.data(), h.data(), o);
+    const double z = learn_logit<1>(s, w, 0, beta, h.data(), o);
+    both_logs(lapse, z, log_left + t, log_right + t);
     learn_error(s, data.trials[t], beta, sigmoid(z), o, e);
     std::copy_n(w, q, w + q);
-    const double good =
-        learn_move<1>(s, w + q, 0, x, data.trials[t], alpha, model.ratio, model.limit, h.data(), e);
+    const double good = learn_move<1>(s, w + q, 0, in, data.trials[t], alpha, model.ratio,
+                                      model.limit, h.data(), e, sums.data());
     if (good == 0.0 && diverged < 0) diverged = t;
   }
   return diverged;
@@ -249,14 +252,15 @@ void learn_simulate(const LearnModel& model, const double* x, const double* side
   const int threads = threads_for(n_threads, n_runs);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
   for (std::int64_t run = 0; run < n_runs; ++run) {
-    double h[LearnAny::kH], o[2], e[2];
+    double h[LearnAny::kH], sums[LearnAny::kH], o[2], e[2];
     double* w = out.weights + run * q;
     std::copy_n(theta, q, w);
     for (std::int64_t t = 0; t < n; ++t) {
       const std::int64_t at = run * n + t;
-      const double* here = x + t * model.d;
-      learn_outputs<1>(s, w, 0, here, h, o);
-      const double p = sigmoid(beta * learn_readout(s, o));
+      const LearnInputs in = learn_inputs(x + t * model.d, model.d, t + 1 == n);
+      if (t == 0) learn_sums<1>(s, w, 0, in.x, sums);
+      learn_outputs<1>(s, w, 0, sums, h, o);
+      const double p = sigmoid(learn_logit<1>(s, w, 0, beta, h, o));
       const double seen = (1.0 - lapse) * p + 0.5 * lapse;
       const PhiloxWords words =
           philox(static_cast<std::uint64_t>(t), static_cast<std::uint64_t>(first_run + run), key);
@@ -267,7 +271,7 @@ void learn_simulate(const LearnModel& model, const double* x, const double* side
       out.p_right[at] = seen;
       const LearnTrial trial = learn_trial(model, right, by_reward ? reward : side[t]);
       learn_error(s, trial, beta, p, o, e);
-      learn_move<1>(s, w, 0, here, trial, alpha, model.ratio, model.limit, h, e);
+      learn_move<1>(s, w, 0, in, trial, alpha, model.ratio, model.limit, h, e, sums);
     }
   }
 }

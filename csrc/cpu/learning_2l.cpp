@@ -4,8 +4,8 @@
 
 namespace nb26 {
 
-const LearnPieces* learn_pieces_2l(const LearnModel& model, bool few) {
-  return learn_deep<LearnCurve::kLine>(model, few);
+const LearnPieces* learn_pieces_2l(const LearnModel& model, int problems) {
+  return learn_deep<LearnCurve::kLine>(model, problems);
 }
 
 }  // namespace nb26

@@ -4,8 +4,8 @@
 
 namespace nb26 {
 
-const LearnPieces* learn_pieces_2nl(const LearnModel& model, bool few) {
-  return learn_deep<LearnCurve::kSigmoid>(model, few);
+const LearnPieces* learn_pieces_2nl(const LearnModel& model, int problems) {
+  return learn_deep<LearnCurve::kSigmoid>(model, problems);
 }
 
 }  // namespace nb26

@@ -33,11 +33,10 @@ struct LearnPieces {
 
 constexpr int kLearnFew = 4;
 
-// Pieces in force for a model, or null where its sizes have none of their own. few: for up to
-// kLearnFew problems.
-const LearnPieces* learn_pieces_1l(const LearnModel& model, bool few);
-const LearnPieces* learn_pieces_2l(const LearnModel& model, bool few);
-const LearnPieces* learn_pieces_2nl(const LearnModel& model, bool few);
+// Pieces in force for so many problems of a model, or null where its sizes have none of their own.
+const LearnPieces* learn_pieces_1l(const LearnModel& model, int problems);
+const LearnPieces* learn_pieces_2l(const LearnModel& model, int problems);
+const LearnPieces* learn_pieces_2nl(const LearnModel& model, int problems);
 
 namespace {
 
@@ -63,44 +62,52 @@ NB26_LEARN_LEVEL(0, kLearnLanes, )
 NB26_LEARN_LEVEL(1, kLearnLanes, NB26_TARGET_1)
 NB26_LEARN_LEVEL(2, kLearnLanes, NB26_TARGET_2)
 NB26_LEARN_LEVEL(3, kLearnFew, NB26_TARGET_1)
+NB26_LEARN_LEVEL(4, 1, NB26_TARGET_1)
+NB26_LEARN_LEVEL(5, 1, NB26_TARGET_2)
 #undef NB26_LEARN_LEVEL
 
 // The pieces in force; for up to kLearnFew problems those of fewer lanes, which end as soon with a
-// quarter of the work.
+// quarter of the work. A problem alone waits for each of its operations, which are quicker on one
+// number: that pays for the code only in the sizes that are usual.
 template <LearnCurve C, bool Deep, bool Policy, int K, int H, int D>
-const LearnPieces* learn_level(bool few) {
+const LearnPieces* learn_level(int problems) {
   // fused multiply-add from level 1 on: 10.4 against 13.6 ns per trial and problem with AVX-512
   using Plain = LearnSizes<C, Deep, Policy, K, H, D, false>;
   using Fused = LearnSizes<C, Deep, Policy, K, H, D, true>;
   const int level = isa_level();
   if (level == 0) return &LearnLevel<0, Plain>::kPieces;
-  if (few) return &LearnLevel<3, Fused>::kPieces;
+  if constexpr (D == 3 && (!Deep || H == 2)) {
+    if (problems == 1) {
+      return level == 1 ? &LearnLevel<4, Fused>::kPieces : &LearnLevel<5, Fused>::kPieces;
+    }
+  }
+  if (problems <= kLearnFew) return &LearnLevel<3, Fused>::kPieces;
   return level == 1 ? &LearnLevel<1, Fused>::kPieces : &LearnLevel<2, Fused>::kPieces;
 }
 
 template <LearnCurve C, bool Deep, int H, int D>
-const LearnPieces* learn_kind(const LearnModel& m, bool few) {
-  if (m.policy()) return m.k == 1 ? learn_level<C, Deep, true, 1, H, D>(few) : nullptr;
-  return m.k == 1 ? learn_level<C, Deep, false, 1, H, D>(few)
-                  : learn_level<C, Deep, false, 2, H, D>(few);
+const LearnPieces* learn_kind(const LearnModel& m, int problems) {
+  if (m.policy()) return m.k == 1 ? learn_level<C, Deep, true, 1, H, D>(problems) : nullptr;
+  return m.k == 1 ? learn_level<C, Deep, false, 1, H, D>(problems)
+                  : learn_level<C, Deep, false, 2, H, D>(problems);
 }
 
 // Two hidden units are the default; three inputs are what a contrast gives, two those without the
 // constant, four those with one more.
 template <LearnCurve C>
-const LearnPieces* learn_deep(const LearnModel& m, bool few) {
-  if (m.h == 2 && m.d == 2) return learn_kind<C, true, 2, 2>(m, few);
-  if (m.h == 2 && m.d == 4) return learn_kind<C, true, 2, 4>(m, few);
+const LearnPieces* learn_deep(const LearnModel& m, int problems) {
+  if (m.h == 2 && m.d == 2) return learn_kind<C, true, 2, 2>(m, problems);
+  if (m.h == 2 && m.d == 4) return learn_kind<C, true, 2, 4>(m, problems);
   if (m.d != 3) return nullptr;
   switch (m.h) {
     case 1:
-      return learn_kind<C, true, 1, 3>(m, few);
+      return learn_kind<C, true, 1, 3>(m, problems);
     case 2:
-      return learn_kind<C, true, 2, 3>(m, few);
+      return learn_kind<C, true, 2, 3>(m, problems);
     case 3:
-      return learn_kind<C, true, 3, 3>(m, few);
+      return learn_kind<C, true, 3, 3>(m, problems);
     case 4:
-      return learn_kind<C, true, 4, 3>(m, few);
+      return learn_kind<C, true, 4, 3>(m, problems);
     default:
       return nullptr;
   }

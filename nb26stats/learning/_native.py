@@ -208,8 +208,10 @@ def _in_parts(
     which = np.ascontiguousarray(which, dtype=np.int64)
     arrays = (trials.x, trials.choice, trials.drive(model), rows)
     step = per_call(model, len(trials), device)
-    parts = [
+    parts: list[tuple[Any, ...]] = [
         call(*arrays, which[i : i + step], thetas[i : i + step], model.native(), *extra)
         for i in range(0, max(len(thetas), 1), step)
     ]
+    if len(parts) == 1:
+        return parts[0]
     return tuple(np.concatenate(c) for c in zip(*parts, strict=True))

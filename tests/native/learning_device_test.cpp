@@ -18,12 +18,12 @@
 namespace nb26 {
 
 // Lanes of the default sizes: those of all sizes take minutes under a sanitizer.
-const LearnPieces* learn_pieces_1l(const LearnModel& m, bool few) {
-  return m.d == 3 ? learn_kind<LearnCurve::kLine, false, 0, 3>(m, few) : nullptr;
+const LearnPieces* learn_pieces_1l(const LearnModel& m, int problems) {
+  return m.d == 3 ? learn_kind<LearnCurve::kLine, false, 0, 3>(m, problems) : nullptr;
 }
-const LearnPieces* learn_pieces_2l(const LearnModel&, bool) { return nullptr; }
-const LearnPieces* learn_pieces_2nl(const LearnModel& m, bool few) {
-  return m.d == 3 && m.h == 2 ? learn_kind<LearnCurve::kSigmoid, true, 2, 3>(m, few) : nullptr;
+const LearnPieces* learn_pieces_2l(const LearnModel&, int) { return nullptr; }
+const LearnPieces* learn_pieces_2nl(const LearnModel& m, int problems) {
+  return m.d == 3 && m.h == 2 ? learn_kind<LearnCurve::kSigmoid, true, 2, 3>(m, problems) : nullptr;
 }
 
 }  // namespace nb26

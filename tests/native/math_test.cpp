@@ -1,6 +1,7 @@
 // Own transcendentals and packs: accuracy, edge values, array tails, equal bits at every level.
 #include "cpu/math.cpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -42,6 +43,26 @@ void check_accuracy(T lowest, T highest) {
       CHECK(ulps<T>(nb26::log1p(negative), std::log1p(static_cast<long double>(negative))) < 2.0);
     }
   }
+}
+
+template <bool Fused>
+void check_quick() {
+  for (int i = 0; i <= 100000; ++i) {
+    const double x = i % 2 ? 0.0142 * i - 710.0 : 1e-4 * i - 5.0;
+    double rest;
+    const double p = nb26::sigmoid_quick<Fused>(x, &rest);
+    const long double tail = std::exp(-std::clamp<long double>(x, -708.0L, 708.0L));
+    CHECK(ulps(p, 1.0L / (1.0L + tail)) < 2.5);
+    CHECK(ulps(rest, tail / (1.0L + tail)) < 4.0);
+    double wanted;
+    const double other = nb26::sigmoid_quick<!Fused>(x, &wanted);
+    CHECK(std::fabs(other - p) <= 4e-16 * p && std::fabs(wanted - rest) <= 8e-16 * rest);
+  }
+  double rest;
+  CHECK(nb26::sigmoid_quick<Fused>(0.0, &rest) == 0.5 && rest == 0.5);
+  CHECK(nb26::sigmoid_quick<Fused>(kInf, &rest) == 1.0 && rest > 0.0 && rest < 1e-300);
+  CHECK(nb26::sigmoid_quick<Fused>(-kInf, &rest) > 0.0 && rest == 1.0);
+  CHECK(std::isnan(nb26::sigmoid_quick<Fused>(kNan, &rest)) && std::isnan(rest));
 }
 
 void check_edges() {
@@ -104,6 +125,8 @@ int main() {
   check_accuracy<double>(-708.0, 709.0);
   check_accuracy<double>(-2.0, 2.0);
   check_accuracy<float>(-87.0f, 88.0f);
+  check_quick<false>();
+  check_quick<true>();
   check_edges();
   check_arrays<double>();
   check_arrays<float>();

@@ -75,21 +75,14 @@ NB26_HD constexpr int learn_trace(const S& s) {
 
 NB26_HD double learn_value(double x) { return x; }
 
-// tail = exp(-|z|) and P = 1 / (1 + exp(-z))
-template <bool Fused, class T>
-NB26_HD T learn_chance(const T& z, T* tail) {
-  const bool left = learn_value(z) < 0.0;
-  *tail = exp_down<Fused>(pick(left, z, -z));
-  return pick(left, *tail, T(1.0)) / (1.0 + *tail);
-}
-
 template <bool Fused, class T>
 NB26_HD T learn_curve(LearnCurve curve, const T& u) {
+  T rest;
   switch (curve) {
     case LearnCurve::kSigmoid:
-      return sigmoid_quick<Fused>(u);
+      return sigmoid_quick<Fused>(u, &rest);
     case LearnCurve::kTanh:
-      return 2.0 * sigmoid_quick<Fused>(2.0 * u) - 1.0;
+      return 2.0 * sigmoid_quick<Fused>(2.0 * u, &rest) - 1.0;
     case LearnCurve::kRelu:
       return pick(learn_value(u) > 0.0, u, T(0.0));
     default:
@@ -132,18 +125,26 @@ struct LearnProblems {
   const T* lapse;
 };
 
+// What layer 1 of one lane makes of the inputs: its sums, as many as it has rows.
+template <int L, class S, class T>
+NB26_HD void learn_sums(const S& s, const T* w, int l, const double* x, T* sums) {
+  const int rows = s.deep() ? s.h() : s.k(), D = s.d();
+  NB26_UNROLL
+  for (int i = 0; i < rows; ++i) {
+    T u = w[i * D * L + l] * T(x[0]);
+    NB26_UNROLL
+    for (int d = 1; d < D; ++d) u = madd<S::kFused>(w[(i * D + d) * L + l], T(x[d]), u);
+    sums[i] = u;
+  }
+}
+
 // Outputs o of one lane, and its hidden units h, with the constant of the bias behind them.
 template <int L, class S, class T>
-NB26_HD void learn_outputs(const S& s, const T* w, int l, const double* x, T* h, T* o) {
+NB26_HD void learn_outputs(const S& s, const T* w, int l, const T* sums, T* h, T* o) {
   const int K = s.k(), H = s.h(), D = s.d(), columns = learn_columns(s);
   if (s.deep()) {
     NB26_UNROLL
-    for (int i = 0; i < H; ++i) {
-      T u = w[i * D * L + l] * T(x[0]);
-      NB26_UNROLL
-      for (int d = 1; d < D; ++d) u = madd<S::kFused>(w[(i * D + d) * L + l], T(x[d]), u);
-      h[i] = learn_curve<S::kFused>(s.curve(), u);
-    }
+    for (int i = 0; i < H; ++i) h[i] = learn_curve<S::kFused>(s.curve(), sums[i]);
     if (s.bias()) h[H] = T(1.0);
     NB26_UNROLL
     for (int k = 0; k < K; ++k) {
@@ -155,17 +156,30 @@ NB26_HD void learn_outputs(const S& s, const T* w, int l, const double* x, T* h,
     }
   } else {
     NB26_UNROLL
-    for (int k = 0; k < K; ++k) {
-      o[k] = w[k * D * L + l] * T(x[0]);
-      NB26_UNROLL
-      for (int d = 1; d < D; ++d) o[k] = madd<S::kFused>(w[(k * D + d) * L + l], T(x[d]), o[k]);
-    }
+    for (int k = 0; k < K; ++k) o[k] = sums[k];
   }
 }
 
 template <class S, class T>
 NB26_HD T learn_readout(const S& s, const T* o) {
   return s.k() == 2 ? o[s.k() - 1] - o[0] : o[0];
+}
+
+// The logit of P(right), beta times the readout. Where the error waits for it beta goes to the
+// weights of layer 2, which are known before the hidden units are; with one output at compile time
+// there is no bias.
+template <int L, class S, class T>
+NB26_HD T learn_logit(const S& s, const T* w, int l, const T& beta, const T* h, const T* o) {
+  if (!(s.deep() && s.policy() && S::kK == 1)) return beta * learn_readout(s, o);
+  const int H = s.h();
+  const T* w2 = w + learn_first(s) * L + l;
+  T z = T(0.0);
+  NB26_UNROLL
+  for (int i = 0; i < H; ++i) {
+    const T along = beta * w2[i * L];
+    z = i == 0 ? along * h[0] : madd<S::kFused>(along, h[i], z);
+  }
+  return z;
 }
 
 // The factor g of a policy rule.
@@ -191,11 +205,28 @@ NB26_HD void learn_error(const S& s, const LearnTrial& trial, const T& beta, con
 
 NB26_HD double learn_size(double x) { return bits_as<double>(bits_as<std::uint64_t>(x) << 1 >> 1); }
 
-// Moves the weights of one lane; 0 when one of them has diverged (or is NaN), otherwise 1.
+// The inputs of a trial, those of the one that follows, and their product.
+struct LearnInputs {
+  const double* x;
+  const double* next;
+  double both;
+};
+
+NB26_HD LearnInputs learn_inputs(const double* x, int d, bool last) {
+  LearnInputs out{x, last ? x : x + d, 0.0};
+  for (int i = 0; i < d; ++i) out.both += out.x[i] * out.next[i];
+  return out;
+}
+
+// Moves the weights of one lane; 0 when one of them has diverged (or is NaN), otherwise 1. sums
+// become those of the next trial: from the weights before the move, so that what waits for the
+// error is one operation.
 template <int L, class S, class T>
-NB26_HD double learn_move(const S& s, T* w, int l, const double* x, const LearnTrial& trial,
-                          const T& alpha, double ratio, double limit, const T* h, const T* e) {
+NB26_HD double learn_move(const S& s, T* w, int l, const LearnInputs& in, const LearnTrial& trial,
+                          const T& alpha, double ratio, double limit, const T* h, const T* e,
+                          T* sums) {
   const int K = s.k(), H = s.h(), D = s.d(), columns = learn_columns(s);
+  learn_sums<L>(s, w, l, in.next, sums);
   // a number: conditions would not be laid side by side with numbers
   double good = 1.0;
   if (s.deep()) {
@@ -214,14 +245,17 @@ NB26_HD double learn_move(const S& s, T* w, int l, const double* x, const LearnT
         good = pick(learn_size(size) < limit, good, 0.0);
       }
       if (s.bias() && i == H) break;
-      // with one output all but the error is known early: two operations less on the way from one
-      // trial to the next
-      const T step = S::kK == 1 ? (alpha * before * learn_slope(s.curve(), h[i])) * e[0]
-                                : alpha * (back * learn_slope(s.curve(), h[i]));
+      // with one output all but the error is known early
+      const T slope = alpha * learn_slope(s.curve(), h[i]);
+      const T share = S::kK == 1 ? slope * before : slope;
+      const T moved = S::kK == 1 ? e[0] : back;
+      const T step = share * moved;
+      sums[i] = madd<S::kFused>(share * in.both, moved, sums[i]);
+      if (s.decay()) sums[i] = sums[i] * trial.keep;
       NB26_UNROLL
       for (int d = 0; d < D; ++d) {
         T& weight = w[(i * D + d) * L + l];
-        weight = madd<S::kFused>(step, T(x[d]), weight);
+        weight = madd<S::kFused>(step, T(in.x[d]), weight);
         if (s.decay()) weight = weight * trial.keep;
         const double size = learn_value(weight);
         good = pick(learn_size(size) < limit, good, 0.0);
@@ -231,10 +265,12 @@ NB26_HD double learn_move(const S& s, T* w, int l, const double* x, const LearnT
     NB26_UNROLL
     for (int k = 0; k < K; ++k) {
       const T step = alpha * e[k];
+      sums[k] = madd<S::kFused>(alpha * in.both, e[k], sums[k]);
+      if (s.decay()) sums[k] = sums[k] * trial.keep;
       NB26_UNROLL
       for (int d = 0; d < D; ++d) {
         T& weight = w[(k * D + d) * L + l];
-        weight = madd<S::kFused>(step, T(x[d]), weight);
+        weight = madd<S::kFused>(step, T(in.x[d]), weight);
         if (s.decay()) weight = weight * trial.keep;
         const double size = learn_value(weight);
         good = pick(learn_size(size) < limit, good, 0.0);
@@ -244,15 +280,13 @@ NB26_HD double learn_move(const S& s, T* w, int l, const double* x, const LearnT
   return good;
 }
 
-// log((1 - lapse) P(choice) + lapse / 2) of a choice with logit q, tail = exp(-|q|).
+// log((1 - lapse) P(choice) + lapse / 2) of a choice with logit q; chosen = P(choice), likelier
+// that of the likelier choice.
 template <class T>
-NB26_HD T learn_log_lapsed(const T& lapse, const T& q, const T& tail) {
-  const bool likely = learn_value(q) >= 0.0;
-  const T chosen = pick(likely, T(1.0), tail) / (1.0 + tail);
-  const T mixed = (1.0 - lapse) * chosen + 0.5 * lapse;
-  if (learn_value(lapse) > 0.0) return log(mixed);
+NB26_HD T learn_log_lapsed(const T& lapse, const T& q, const T& chosen, const T& likelier) {
+  if (learn_value(lapse) > 0.0) return log((1.0 - lapse) * chosen + 0.5 * lapse);
   // the last term is nothing but the derivative by a lapse of 0
-  return pick(likely, T(0.0), q) - log1p(tail) + lapse * (0.5 / chosen - 1.0);
+  return pick(learn_value(q) >= 0.0, T(0.0), q) + log(likelier) + lapse * (0.5 / chosen - 1.0);
 }
 
 // Log-likelihoods (L) of the masked choices, and when each problem diverged: a trial, or -1.
@@ -262,7 +296,8 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
                            const std::uint8_t* masks, std::int64_t n, double ratio, double limit,
                            const LearnProblems<T>& v, T* log_likelihood, double* when, T* trace,
                            bool one_row = false) {
-  T product[L], linear[L], alpha[L], beta[L];
+  constexpr int kRows = S::kH > S::kK ? S::kH : S::kK;
+  T product[L], linear[L], alpha[L], beta[L], carried[kRows * L];
   double first[L];
   for (int l = 0; l < L; ++l) {
     product[l] = T(1.0);
@@ -272,8 +307,13 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
     beta[l] = v.beta[l];
   }
   T* w = v.w;
+  for (int l = 0; l < L && n > 0; ++l) {
+    T sums[kRows];
+    learn_sums<L>(s, w, l, x_all, sums);
+    for (int i = 0; i < kRows; ++i) carried[i * L + l] = sums[i];
+  }
   for (std::int64_t t = 0; t < n; ++t) {
-    const double* x = x_all + t * s.d();
+    const LearnInputs in = learn_inputs(x_all + t * s.d(), s.d(), t + 1 == n);
     const LearnTrial trial = trials[t];
     const std::uint8_t* mask = masks + t * L;
     T* row = Trace ? trace + (one_row ? 0 : t) * learn_trace(s) * R : nullptr;
@@ -283,8 +323,10 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
     for (int l = 0; l < L; ++l) counted[l] = mask[l];
     NB26_LANES
     for (int l = 0; l < L; ++l) {
-      T h[S::kH], o[S::kK] = {}, e[S::kK] = {};
-      learn_outputs<L>(s, w, l, x, h, o);
+      T sums[kRows], h[S::kH], o[S::kK] = {}, e[S::kK] = {};
+      NB26_UNROLL
+      for (int i = 0; i < kRows; ++i) sums[i] = carried[i * L + l];
+      learn_outputs<L>(s, w, l, sums, h, o);
       if (Trace) {
         const int K = s.k(), H = s.h(), layer_2 = K * learn_columns(s);
         if (s.deep()) {
@@ -299,18 +341,20 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
           for (int k = 0; k < K; ++k) row[k * R + l] = o[k];
         }
       }
-      const T z = beta[l] * learn_readout(s, o);
-      T tail;
-      const T p = learn_chance<S::kFused>(z, &tail);
+      const T z = learn_logit<L>(s, w, l, beta[l], h, o);
+      T left;
+      const T p = sigmoid_quick<S::kFused>(z, &left);
       if (Trace) row[(learn_trace(s) - 1) * R + l] = p;
       const double m = counted[l];
       const T q = trial.sign * z;
+      const T likelier = pick(learn_value(z) < 0.0, left, p);
       if (s.lapse()) {
-        linear[l] = linear[l] + m * learn_log_lapsed(v.lapse[l], q, tail);
+        const T chosen = pick(trial.sign > 0.0, p, left);
+        linear[l] = linear[l] + m * learn_log_lapsed(v.lapse[l], q, chosen, likelier);
       } else {
-        // log P(choice) = min(q, 0) - log(1 + tail); one log for the product of many trials
+        // log P(choice) = min(q, 0) + log P(likelier); one log for the product of many trials
         linear[l] = madd<S::kFused>(T(m), pick(learn_value(q) < 0.0, q, T(0.0)), linear[l]);
-        product[l] = madd<S::kFused>(product[l], m * tail, product[l]);
+        product[l] = product[l] * madd<S::kFused>(T(m), likelier - 1.0, T(1.0));
       }
       // every move is alpha times e, and beta may be in either of them
       constexpr bool kOne = S::kK == 1;
@@ -320,12 +364,14 @@ NB26_HD void learn_forward(const S& s, const double* x_all, const LearnTrial* tr
         learn_error(s, trial, beta[l], p, o, e);
       }
       const T rate = kOne && s.policy() ? alpha[l] * beta[l] : alpha[l];
-      const double good = learn_move<L>(s, w, l, x, trial, rate, ratio, limit, h, e);
+      const double good = learn_move<L>(s, w, l, in, trial, rate, ratio, limit, h, e, sums);
+      NB26_UNROLL
+      for (int i = 0; i < kRows; ++i) carried[i * L + l] = sums[i];
       first[l] = pick(first[l] < 0.0, pick(good > 0.0, -1.0, now), first[l]);
     }
     if ((t & 255) == 255 || t + 1 == n) {
       for (int l = 0; l < L; ++l) {
-        log_likelihood[l] = log_likelihood[l] + (linear[l] - log(product[l]));
+        log_likelihood[l] = log_likelihood[l] + (linear[l] + log(product[l]));
         linear[l] = T(0.0);
         product[l] = T(1.0);
       }

@@ -19,9 +19,9 @@ struct LearnData {
 
 inline std::vector<LearnTrial> learn_trials(const LearnModel& model, const std::int8_t* choice,
                                             const double* drive, std::int64_t n) {
-  std::vector<LearnTrial> out;
-  out.reserve(static_cast<std::size_t>(n));
-  for (std::int64_t t = 0; t < n; ++t) out.push_back(learn_trial(model, choice[t] != 0, drive[t]));
+  std::vector<LearnTrial> out(static_cast<std::size_t>(n));
+  LearnTrial* to = out.data();
+  for (std::int64_t t = 0; t < n; ++t) to[t] = learn_trial(model, choice[t] != 0, drive[t]);
   return out;
 }
 

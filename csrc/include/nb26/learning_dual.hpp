@@ -75,15 +75,11 @@ NB26_HD Dual<N> madd(const Dual<N>& a, const Dual<N>& b, const Dual<N>& c) {
 }
 
 template <bool Fused, int N>
-NB26_HD Dual<N> exp_down(const Dual<N>& a) {
-  const double f = exp_down<Fused>(a.x);
-  return Dual<N>::chain(a, f, f);
-}
-
-template <bool Fused, int N>
-NB26_HD Dual<N> sigmoid_quick(const Dual<N>& a) {
-  const double f = sigmoid_quick<Fused>(a.x);
-  return Dual<N>::chain(a, f, f * (1.0 - f));
+NB26_HD Dual<N> sigmoid_quick(const Dual<N>& a, Dual<N>* rest) {
+  double less;
+  const double f = sigmoid_quick<Fused>(a.x, &less);
+  *rest = Dual<N>::chain(a, less, -(f * less));
+  return Dual<N>::chain(a, f, f * less);
 }
 
 }  // namespace nb26

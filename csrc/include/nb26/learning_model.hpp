@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "nb26/hd.hpp"
+#include "nb26/math.hpp"
 
 namespace nb26 {
 
@@ -44,44 +45,40 @@ struct LearnTrial {
 };
 
 // drive: the reward for rpe and reinforce, the correct side for the others; NaN where not known.
+// Without branches on the choice, which no processor foresees.
 NB26_HD LearnTrial learn_trial(const LearnModel& model, bool right, double drive) {
-  LearnTrial out{{0.0, 0.0, 0.0, 0.0}, right ? 1.0 : -1.0, 1.0};
-  const bool known = drive == drive;
-  if (!known && model.skip) return out;
-  const double r = known ? drive : 0.5;
-  out.keep = 1.0 - model.decay;
-  const double a = right ? 1.0 : 0.0;
-  double* c = out.c;
+  const bool known = drive == drive, moves = known || !model.skip, two = model.k == 2;
+  const double r = pick(known, drive, 0.5), sign = pick(right, 1.0, -1.0);
+  double c0 = 0.0, c1 = 0.0, c2 = 0.0, c3 = 0.0;
   switch (model.rule) {
     case LearnRule::kRpe:
-      if (model.k == 2) {
-        c[right ? 1 : 0] = r;
-        c[right ? 3 : 2] = -1.0;
-      } else {
-        c[0] = out.sign * (2.0 * r - 1.0);
-        c[2] = -1.0;
-      }
+      c0 = two ? pick(right, 0.0, r) : sign * (2.0 * r - 1.0);
+      c1 = two ? pick(right, r, 0.0) : 0.0;
+      c2 = two ? pick(right, 0.0, -1.0) : -1.0;
+      c3 = two ? pick(right, -1.0, 0.0) : 0.0;
       break;
     case LearnRule::kSquared:
-      c[0] = model.k == 2 ? 1.0 - r : 2.0 * r - 1.0;
-      c[1] = model.k == 2 ? r : 0.0;
-      c[2] = -1.0;
-      c[3] = model.k == 2 ? -1.0 : 0.0;
+      c0 = two ? 1.0 - r : 2.0 * r - 1.0;
+      c1 = two ? r : 0.0;
+      c2 = -1.0;
+      c3 = two ? -1.0 : 0.0;
       break;
     case LearnRule::kReinforce:
-      c[0] = (r - model.baseline) * a;
-      c[1] = -(r - model.baseline);
+      c0 = pick(right, r - model.baseline, 0.0);
+      c1 = model.baseline - r;
       break;
     case LearnRule::kExpectedReward:
-      c[1] = 2.0 * r - 1.0;
-      c[2] = -c[1];
+      c1 = 2.0 * r - 1.0;
+      c2 = 1.0 - 2.0 * r;
       break;
     case LearnRule::kCrossEntropy:
-      c[0] = r;
-      c[1] = -1.0;
+      c0 = r;
+      c1 = -1.0;
       break;
   }
-  return out;
+  return {{pick(moves, c0, 0.0), pick(moves, c1, 0.0), pick(moves, c2, 0.0), pick(moves, c3, 0.0)},
+          sign,
+          pick(moves, 1.0 - model.decay, 1.0)};
 }
 
 // Log-likelihood of a problem that diverged at trial t of n: below every ordinary one, and lower
