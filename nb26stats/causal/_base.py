@@ -180,6 +180,12 @@ class C2GBase(NewRows, Reports, BaseEstimator):
         ------
         ValueError
             If ``q`` is outside (0, 1) or there is no such rule.
+
+        Notes
+        -----
+        The selected rows are those whose ``q_values_`` are at most ``q``; rows of equal lfdr enter
+        together. What is computed afterwards from the outcomes of the selected rows, such as their
+        mean, is post-selection: it overstates effects, and its intervals do not hold.
         """
         check_is_fitted(self)
         limit = self._setting.q if q is None else as_prob(q, "q")
