@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "density_near.hpp"
+#include "density_order.hpp"
 #include "nb26/density_api.hpp"
 #include "nb26/isa.hpp"
 #include "nb26/philox.hpp"
@@ -37,7 +38,9 @@ struct DensityLevel;
                                  double* exponent, double* kernel) {                             \
       density_exponents(square, n, hx, exponent, kernel);                                        \
     }                                                                                            \
-    target static void sort(double* values, std::int64_t n) { density_sort(values, n); }         \
+    target static void exchange(double* values, const std::int32_t* pairs, std::int64_t n) {     \
+      density_exchange(values, pairs, n);                                                        \
+    }                                                                                            \
     template <int U>                                                                             \
     target static void panel(const double* table, std::int64_t columns, const std::int32_t* row, \
                              const double* weight, std::int64_t n, double* out) {                \
@@ -76,7 +79,11 @@ class Query {
         rule_(rule),
         outcomes_{outcomes[0], outcomes[1]},
         out_(out),
-        columns_(density_columns(rule.g)) {
+        columns_(density_columns(rule.g)),
+        low_(quantile_at(rule.n_bootstrap, rule.quantile)),
+        high_(quantile_at(rule.n_bootstrap, 1.0 - rule.quantile)),
+        order_(rule.n_bootstrap, {low_.low, low_.high, high_.low, high_.high}),
+        ratio_order_(static_cast<std::size_t>(rule.g + 1)) {
     const auto size = static_cast<std::size_t>(rule.n_bootstrap * columns_);
     for (auto& fits : fits_) fits.resize(size);
     for (int a = 0; a < 2; ++a) {
@@ -195,16 +202,14 @@ class Query {
   // Lower and upper quantile of every column over the resamples.
   void quantiles(int a) {
     const std::int64_t n = rule_.n_bootstrap;
-    const QuantileAt low = quantile_at(n, rule_.quantile),
-                     high = quantile_at(n, 1.0 - rule_.quantile);
     for (std::int64_t c = 0; c <= rule_.g; c += kL) {
       for (std::int64_t b = 0; b < n; ++b) {
         std::copy_n(fits_[a].data() + b * columns_ + c, kL, lanes_.data() + b * kL);
       }
-      DensityLevel<Isa>::sort(lanes_.data(), n);
+      DensityLevel<Isa>::exchange(lanes_.data(), order_.pairs(), order_.size());
       for (int l = 0; l < kL; ++l) {
-        lower_[a][at(c + l)] = density_clip(lane(low, l));
-        upper_[a][at(c + l)] = density_clip(lane(high, l));
+        lower_[a][at(c + l)] = density_clip(lane(low_, l));
+        upper_[a][at(c + l)] = density_clip(lane(high_, l));
       }
     }
   }
@@ -244,6 +249,10 @@ class Query {
   // pi* of m <= 8 pairs of densities on the grid points in use.
   void priors(const double* const* control, const double* const* treated, int m, double* out) {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    if (n_use_ == 0) {
+      std::fill_n(out, m, kNan);
+      return;
+    }
     std::fill_n(lanes_.data(), n_use_ * kL, 0.0);
     for (int l = 0; l < m; ++l) {
       for (std::int64_t u = 0; u < n_use_; ++u) {
@@ -251,9 +260,11 @@ class Query {
         lanes_[at(u * kL + l)] = density_clip(treated[l][c]) / density_clip(control[l][c]);
       }
     }
-    DensityLevel<Isa>::sort(lanes_.data(), n_use_);
     const QuantileAt q = quantile_at(n_use_, rule_.ratio_quantile);
-    for (int l = 0; l < m; ++l) out[l] = n_use_ > 0 ? unit_clip(1.0 - lane(q, l)) : kNan;
+    OrderPairs& order = ratio_order_[at(n_use_)];
+    if (!order.made()) order = OrderPairs(n_use_, {q.low, q.high});
+    DensityLevel<Isa>::exchange(lanes_.data(), order.pairs(), order.size());
+    for (int l = 0; l < m; ++l) out[l] = unit_clip(1.0 - lane(q, l));
   }
 
   double lane(const QuantileAt& q, int l) const {
@@ -268,6 +279,9 @@ class Query {
   const double* outcomes_[2];
   const DensityOut& out_;
   std::int64_t columns_, n_use_ = 0;
+  QuantileAt low_, high_;  // of the resamples
+  OrderPairs order_;
+  std::vector<OrderPairs> ratio_order_;  // by the number of ratios
   DensityNear near_;
   std::vector<double> exponent_, kernel_, weight_, table_, own_, own_kernel_, lanes_;
   std::vector<double> fits_[2], lower_[2], upper_[2];

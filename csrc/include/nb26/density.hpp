@@ -126,29 +126,17 @@ NB26_HD void density_sum_panel(const double* __restrict table, std::int64_t colu
   }
 }
 
-// Sorts each lane of values (n, 8): merge exchange, the same comparisons in every lane.
-NB26_HD void density_sort(double* values, std::int64_t n) {
-  if (n < 2) return;
-  std::int64_t top = 1;
-  while (2 * top < n) top *= 2;
-  for (std::int64_t p = top; p > 0; p /= 2) {
-    std::int64_t q = top, r = 0, d = p;
-    while (true) {
-      for (std::int64_t i = 0; i + d < n; ++i) {
-        if ((i & p) != r) continue;
-        double* __restrict a = values + i * kDensityLanes;
-        double* __restrict b = values + (i + d) * kDensityLanes;
-        for (int l = 0; l < kDensityLanes; ++l) {
-          const double u = a[l], v = b[l];
-          a[l] = u < v ? u : v;
-          b[l] = u < v ? v : u;
-        }
-      }
-      if (q == p) break;
-      d = q - p;
-      q /= 2;
-      r = p;
-    }
+// Orders rows low[i] and high[i] of values (n, 8) in every lane, for i < n_pairs.
+NB26_HD void density_exchange(double* values, const std::int32_t* __restrict pairs,
+                              std::int64_t n_pairs) {
+  for (std::int64_t i = 0; i < n_pairs; ++i) {
+    double* a = values + pairs[2 * i] * kDensityLanes;
+    double* b = values + pairs[2 * i + 1] * kDensityLanes;
+    double u[kDensityLanes], v[kDensityLanes];
+    for (int l = 0; l < kDensityLanes; ++l) u[l] = a[l];
+    for (int l = 0; l < kDensityLanes; ++l) v[l] = b[l];
+    for (int l = 0; l < kDensityLanes; ++l) a[l] = pick(v[l] < u[l], v[l], u[l]);
+    for (int l = 0; l < kDensityLanes; ++l) b[l] = pick(v[l] < u[l], u[l], v[l]);
   }
 }
 
