@@ -96,7 +96,7 @@ class Query {
 
   void run(std::int64_t i) {
     for (int a = 0; a < 2; ++a) {
-      std::int64_t depth = first_depth(arms_[a].k);
+      std::int64_t depth = density_depth(arms_[a].k);
       while (!fit(a, i, depth)) depth *= 2;
       quantiles(a);
     }

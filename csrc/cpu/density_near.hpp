@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,11 +17,6 @@ NB26_ISA_TABLE(squares_at_level, density_squares,
                (const double* x, std::int64_t n, std::int64_t p, const double* query,
                 double* square),
                (x, n, p, query, square))
-
-// Rows that a resample needs, nearly always, until their counts reach k.
-inline std::int64_t first_depth(std::int64_t k) {
-  return k + static_cast<std::int64_t>(6.0 * std::sqrt(static_cast<double>(k))) + 10;
-}
 
 struct DensityNear {
   std::vector<std::int32_t> index;  // by distance, then by row

@@ -6,6 +6,7 @@
 // of the table. The columns: the g grid points, the query's own y, the outcome itself, and 1.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "nb26/hd.hpp"
@@ -25,6 +26,11 @@ inline constexpr std::int64_t kDensityExtra = 3;  // columns behind the grid
 
 NB26_HD std::int64_t density_columns(std::int64_t g) {
   return (g + kDensityExtra + kDensityLanes - 1) / kDensityLanes * kDensityLanes;
+}
+
+// Rows that a resample needs, nearly always, until their counts reach k.
+inline std::int64_t density_depth(std::int64_t k) {
+  return k + static_cast<std::int64_t>(6.0 * std::sqrt(static_cast<double>(k))) + 10;
 }
 
 NB26_HD double density_kernel(double exponent) {

@@ -42,6 +42,8 @@ struct DensityOut {
 
 void density_bootstrap_cpu(const DensityArm (&arms)[2], const DensityQueries& queries,
                            const DensityRule& rule, int n_threads, const DensityOut& out);
+void density_bootstrap_cuda(const DensityArm (&arms)[2], const DensityQueries& queries,
+                            const DensityRule& rule, const DensityOut& out);
 
 // counts (B, n): how often each resample of an arm (0 control, 1 treated) counts each row.
 void density_resamples(std::int64_t n, std::int64_t n_bootstrap, int arm, std::uint64_t seed,
