@@ -4,6 +4,22 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+def density_bootstrap(
+    control: tuple[Any, ...],
+    treated: tuple[Any, ...],
+    x: NDArray[Any],
+    y: object,
+    own: tuple[Any, ...],
+    grid: NDArray[Any],
+    rule: tuple[Any, ...],
+    resamples: bool,
+    curves: bool,
+) -> tuple[Any, ...]:
+    """Bounds at queries x (m, p), y (m,) or None, own rows (m,) in each arm. An arm is x (p, n), y
+    (n,), k, hx, hy, counts (B, n); rule is (quantile, threshold, ratio_quantile). Returns prior,
+    lfdr (m,), mean, ess (2, m), prior_b (m, B), mean_b (2, m, B) or None, and the densities (2, m,
+    G) with lower and upper bounds (2, 2, m, G), bound first, or None."""
+
 def device_count() -> int:
     """Number of usable CUDA devices."""
 

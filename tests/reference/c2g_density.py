@@ -1,5 +1,7 @@
 """Slow oracle of the conditional densities: each resample of an arm is fitted anew, plain NumPy.
 
+`refit_with_tree` is the same refit for all queries at once by a tree, as one would write it.
+
 An arm is the rows of one treatment group: covariates x (n, p) and outcomes y (n,), with k
 neighbours and the bandwidths hx of the covariates and hy of the outcomes.
 """
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -80,6 +83,29 @@ def fit_at(
         mean=float(kernel @ y[rows[near]] / total),
         ess=float(total**2 / (kernel**2).sum()),
     )
+
+
+def refit_with_tree(
+    x: F64, y: F64, counts: I64, setting: Setting, queries: F64, own: I64, points: F64
+) -> tuple[F64, F64]:
+    """Fit to the counted rows; densities (m, g) and means (m,) at queries without own rows (m,)."""
+    k, hx, hy = setting
+    rows = np.repeat(np.arange(len(y)), counts)
+    extra = int(counts[own[own >= 0]].max(initial=0))
+    distance, found = cKDTree(x[rows]).query(queries, k + extra)
+    found = rows[found]
+    distance[found == own[:, None]] = np.inf
+    order = np.argsort(distance, axis=1, kind="stable")[:, :k]
+    square = np.take_along_axis(distance, order, axis=1) ** 2
+    outcome = y[np.take_along_axis(found, order, axis=1)]
+    kernel = np.exp(-(square - square[:, :1]) / (2 * hx**2))
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    density = np.empty((len(queries), len(points)))
+    for i in range(0, len(queries), 64):
+        z = (points - outcome[i : i + 64, :, None]) / hy
+        normal = np.exp(-0.5 * z**2)
+        density[i : i + 64] = (kernel[i : i + 64, None] @ normal)[:, 0]
+    return density / (hy * np.sqrt(2 * np.pi)), (kernel * outcome).sum(axis=1)
 
 
 def prior_of(lower_control: F64, upper_treated: F64, threshold: float, q: float) -> float:
