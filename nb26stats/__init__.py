@@ -13,6 +13,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import causal, datasets, information, learning, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
+    from .causal import NonparametricC2G
     from .information import (
         DiscretePID,
         GaussianPID,
@@ -36,6 +37,7 @@ _HOMES = {
     "DiscretePID": "information",
     "GaussianPID": "information",
     "NB26StatsWarning": "_warnings",
+    "NonparametricC2G": "causal",
     "OjaPCA": "streaming",
     "TimeResolvedPID": "information",
     "behavior_metrics": "learning",
@@ -63,6 +65,7 @@ __all__ = [
     "DiscretePID",
     "GaussianPID",
     "NB26StatsWarning",
+    "NonparametricC2G",
     "OjaPCA",
     "TimeResolvedPID",
     "__version__",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ._cautions import OverlapWarning, SmallSampleWarning, WeakIdentificationWarning
+from ._nonparametric import NonparametricC2G
 from ._results import C2GResult, EstimandInterval
 
 __all__ = [
     "C2GResult",
     "EstimandInterval",
+    "NonparametricC2G",
     "OverlapWarning",
     "SmallSampleWarning",
     "WeakIdentificationWarning",

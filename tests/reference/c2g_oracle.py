@@ -41,7 +41,8 @@ class Truth:
         """Density of a responder, at ``y`` (n, ...) of every unit."""
         extra = (-1,) + (1,) * (y.ndim - 1)
         if self.law == "square":
-            assert self.a is not None and self.b is not None
+            assert self.a is not None
+            assert self.b is not None
             return square_density(y, self.a.reshape(extra), self.b.reshape(extra))
         shift = (self.null_mean + self.effect).reshape(extra)
         return _student(y - shift) if self.law == "student" else _normal(y - shift)
@@ -96,7 +97,9 @@ def confounded(n: int, tau: float, seed: int, a: float) -> Truth:
     effect = tau * (1 + 0.3 * X[:, 2])
     responder = treated & (r.random(n) < pi)
     eps = r.standard_t(5, n) * np.sqrt(3 / 5)
-    return Truth(X, mu0 + effect * responder + eps, treated, responder, pi, mu0, effect, e, "student")
+    return Truth(
+        X, mu0 + effect * responder + eps, treated, responder, pi, mu0, effect, e, "student"
+    )
 
 
 def square_density(y: Array, a: Array, b: Array, n_nodes: int = 80) -> Array:

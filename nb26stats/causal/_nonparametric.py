@@ -1,0 +1,422 @@
+"""The nonparametric estimator: conditional densities of both arms and the bound they imply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from nb26stats._check import as_choice, as_float, as_int, as_list
+from nb26stats._dispatch import choose_device
+from nb26stats._progress import bar
+
+from ._base import C2GBase
+from ._density import Arm, Bounds, bootstrap, densities, tune
+from ._estimands import bounds, effect_bounds
+from ._rows import Rows
+from ._scaling import Scaling, fit_scaling, spread
+from ._scores import Scores
+
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+FRACTIONS = tuple(np.logspace(-3.0, 0.0, 10).tolist())
+"""Ranks of neighbours whose median distances are tried as bandwidths, as shares of an arm."""
+MIN_GRID, MAX_GRID = 75, 400
+POINTS_PER_BANDWIDTH = 1.5
+THIN = 400
+"""Controls below which pi* overshoots, so that the calibration does without it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What is needed to answer for rows that come later.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        Way to the units of the densities.
+    control, treated : Arm
+        Fitted densities.
+    grid : ndarray of shape (G,)
+        Scaled outcomes at which densities are compared.
+    threshold : float
+        Density of the treated arm below which they are not, in scaled units.
+    rule : tuple of float
+        Quantile of the densities over resamples, quantile of the ratio over the grid.
+    n_bootstrap, seed : int
+        Number of resamples, and their key.
+    """
+
+    scaling: Scaling
+    control: Arm
+    treated: Arm
+    grid: F64
+    threshold: float
+    rule: tuple[float, float]
+    n_bootstrap: int
+    seed: int
+
+
+class NonparametricC2G(C2GBase):
+    r"""Select individual responders to a treatment with the false discovery rate held.
+
+    Nothing is assumed of the effect: the densities of the outcome given the covariates are
+    estimated in either arm by nearest neighbours, and the prior of response enters by the least
+    value that the two densities allow.
+
+    Parameters
+    ----------
+    q : float, default=0.1
+        Target false discovery rate, in (0, 1).
+    n_neighbors : sequence of int, default=(50, 100, 200)
+        Numbers of neighbours to choose from, by leave-one-out likelihood, for each arm.
+    bandwidth_fracs : "auto" or sequence of float, default="auto"
+        Bandwidths to choose from: median distances to the neighbours of these ranks, as shares of
+        an arm in (0, 1]; "auto" is ten from 0.001 to 1.
+    n_bootstrap : int, default=100
+        Resamples of both arms behind the bounds of the densities and the confidence limits.
+    bootstrap_quantile : float, default=0.2
+        Lower quantile of the resampled densities, in (0, 0.5]; the upper one mirrors it.
+    density_threshold : float, default=0.05
+        Where the treated density is below this, in units of 1 / SD of the controls' outcome, it is
+        not compared with the controls'.
+    ratio_quantile : float, default=0.01
+        Quantile, in [0, 1), of the ratio of densities that stands for its least value.
+    n_grid : "auto" or int, default="auto"
+        Outcomes at which densities are compared; "auto" takes 1.5 per bandwidth, at least 75 and
+        at most 400.
+    control : {"auto", "model", "calibrated", "published"}, default="auto"
+        Rule of selection. "model" trusts the local false discovery rate; "calibrated", which
+        "auto" stands for, also counts the controls that would be selected; "published" compares
+        counts as the published code does.
+    pi0 : {"auto", "conservative", "plugin"} or float, default="auto"
+        Share of the counted controls that are held against the selection: all, or one minus the
+        prior bound at the control's own covariates, or a number. "auto" is "conservative" below 400
+        controls and "plugin" from there on.
+    randomized : bool, default=False
+        Whether the treatment was assigned at random, with one probability for all.
+    propensity_model : scikit-learn classifier, optional
+        Model of the treatment given the covariates; by default logistic regression.
+    overlap : float, default=0.02
+        Treated rows whose probability of treatment is within this of 1 are flagged.
+    overlap_action : {"warn", "trim", "raise"}, default="warn"
+        What to do with flagged rows.
+    standardize : bool, default=True
+        Whether to scale the columns of X, and y by the standard deviation of the controls.
+    missing : {"raise", "drop", "impute"}, default="raise"
+        What to do with missing values; "impute" fills X only.
+    verbose : bool, default=False
+        Whether to show progress.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where densities are computed.
+    n_threads : int, default=0
+        Threads; 0 takes what OpenMP offers.
+    n_jobs : int, optional
+        Jobs of joblib for the folds of the propensity and for the arms.
+    random_state : int, Generator, RandomState or None
+        Seed of the resamples and folds.
+
+    Attributes
+    ----------
+    lfdr_, local_fdr_ : ndarray of shape (N,)
+        Upper bound of the probability that a treated row did not respond; NaN at controls.
+    q_values_ : ndarray of shape (N,)
+        Smallest q at which a treated row is selected; NaN at controls.
+    selected_ : ndarray of bool, shape (N,)
+        Whether a row is selected at ``q``.
+    estimated_fdr_ : float
+        Estimated false discovery rate of the selection.
+    responder_proba_ : ndarray of shape (N,)
+        Lower bound of the probability of response; 0 at controls.
+    prior_ : ndarray of shape (N,)
+        Lower bound pi* of the prior of response.
+    null_mean_ : ndarray of shape (N,)
+        Mean outcome of neighbouring controls.
+    effect_bounds_ : ndarray of shape (N, 2)
+        Bounds of the effect of response at the covariates of each row.
+    control_score_ : ndarray of shape (N,)
+        The local false discovery rate as computed at controls; NaN at treated rows.
+    propensity_, ess_ : ndarray of shape (N,)
+        Probability of treatment, and effective number of controls behind a row.
+    trimmed_ : ndarray of bool, shape (N,)
+        Treated rows left out for want of comparable controls.
+    control_used_, pi0_used_ : str or float
+        What "auto" became.
+    bandwidths_ : dict
+        Chosen ``n_neighbors``, ``hx`` and ``hy`` of "control" and "treated", in scaled units.
+    grid_ : ndarray of shape (G,)
+        Outcomes at which densities were compared, in units of y.
+    n_features_in_, seed_ : int
+        Columns of X, and key of the random numbers.
+
+    Notes
+    -----
+    With densities :math:`f_0` of controls and :math:`f_t` of treated rows the prior of response is
+    at least :math:`\pi^*(x) = 1 - \inf_y f_t(y|x) / f_0(y|x)`, and
+    :math:`(1 - \pi^*) f_0 / f_t` bounds the local false discovery rate from above whatever the
+    effect. Causal reading needs three assumptions: no unmeasured confounding, consistency, and
+    controls that are comparable with every treated row. The bound is conservative where responders
+    can have any outcome that controls have; where the effect is additive,
+    :class:`nb26stats.SemiparametricC2G` finds more. It does not use the sign of an effect: where
+    that is known and the noise is simple, one-sided tests can do as well.
+
+    Averages of the effect are intervals, since the prior is only bounded; see
+    ``estimand_interval``. Prefer "responder_effect", which divides once, to "care", which divides
+    row by row. Confidence limits come from resampled densities with bandwidths held: they cover
+    sampling error of the averages over the given rows but not the bias of the densities, and the
+    bound of the prior overshoots where rows are few.
+
+    References
+    ----------
+    "Treatment response as a latent variable", arXiv:2502.08776, and its reference code
+    (github.com/tansey-lab/causal2groups).
+
+    Examples
+    --------
+    >>> from nb26stats import NonparametricC2G, datasets
+    >>> data = datasets.simulate_additive(n_samples=400, tau=5, random_state=1)
+    >>> model = NonparametricC2G(n_bootstrap=30, device="cpu", random_state=0)
+    >>> model = model.fit(data.X, data.y, treatment=data.treatment)
+    >>> bool(data.responder[model.select(q=0.2)].mean() > 0.7)
+    True
+    >>> model.predict_effect(data.X[:3]).shape
+    (3, 2)
+    """
+
+    _max_columns: ClassVar[int | None] = 50
+    _pi0_choices: ClassVar[tuple[str, ...]] = ("auto", "conservative", "plugin")
+    _ci_holds_bounds: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        q: float = 0.1,
+        *,
+        n_neighbors: Any = (50, 100, 200),
+        bandwidth_fracs: Any = "auto",
+        n_bootstrap: int = 100,
+        bootstrap_quantile: float = 0.2,
+        density_threshold: float = 0.05,
+        ratio_quantile: float = 0.01,
+        n_grid: Any = "auto",
+        control: str = "auto",
+        pi0: Any = "auto",
+        randomized: bool = False,
+        propensity_model: Any = None,
+        overlap: float = 0.02,
+        overlap_action: str = "warn",
+        standardize: bool = True,
+        missing: str = "raise",
+        verbose: bool = False,
+        device: str = "auto",
+        n_threads: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.q = q
+        self.n_neighbors = n_neighbors
+        self.bandwidth_fracs = bandwidth_fracs
+        self.n_bootstrap = n_bootstrap
+        self.bootstrap_quantile = bootstrap_quantile
+        self.density_threshold = density_threshold
+        self.ratio_quantile = ratio_quantile
+        self.n_grid = n_grid
+        self.control = control
+        self.pi0 = pi0
+        self.randomized = randomized
+        self.propensity_model = propensity_model
+        self.overlap = overlap
+        self.overlap_action = overlap_action
+        self.standardize = standardize
+        self.missing = missing
+        self.verbose = verbose
+        self.device = device
+        self.n_threads = n_threads
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        for k in as_list(self.n_neighbors, "n_neighbors") or [0]:
+            as_int(k, "n_neighbors", minimum=1)
+        if not (isinstance(self.bandwidth_fracs, str) and self.bandwidth_fracs == "auto"):
+            self._fractions()
+        as_int(self.n_bootstrap, "n_bootstrap", minimum=1)
+        if not 0.0 < as_float(self.bootstrap_quantile, "bootstrap_quantile") <= 0.5:
+            raise ValueError(
+                f"bootstrap_quantile={float(self.bootstrap_quantile):g} must lie in (0, 0.5]"
+            )
+        as_float(self.density_threshold, "density_threshold", above=0.0)
+        if not 0.0 <= as_float(self.ratio_quantile, "ratio_quantile") < 1.0:
+            raise ValueError(f"ratio_quantile={float(self.ratio_quantile):g} must lie in [0, 1)")
+        if isinstance(self.n_grid, str):
+            as_choice(self.n_grid, "n_grid", ("auto",))
+        else:
+            as_int(self.n_grid, "n_grid", minimum=2)
+        as_int(self.n_threads, "n_threads", minimum=0)
+        choose_device(self.device)
+
+    def _fractions(self) -> F64:
+        """Return the candidate bandwidths as shares of an arm."""
+        if isinstance(self.bandwidth_fracs, str):
+            as_choice(self.bandwidth_fracs, "bandwidth_fracs", ("auto",))
+            return np.array(FRACTIONS)
+        given = as_list(self.bandwidth_fracs, "bandwidth_fracs")
+        if not given:
+            raise ValueError("bandwidth_fracs is empty; give shares of an arm in (0, 1]")
+        return np.array([as_float(f, "bandwidth_fracs", above=0.0, maximum=1.0) for f in given])
+
+    def _fit_model(self, rows: Rows, propensity: F64, seed: int) -> Scores:
+        scaling = fit_scaling(rows.X, rows.y, rows.treated, standardize=bool(self.standardize))
+        x, y = scaling.x(rows.X), scaling.y(rows.y)
+        arms = (~rows.treated, rows.treated)
+        own = [np.where(arm, np.cumsum(arm) - 1, -1) for arm in arms]
+        neighbors = [as_int(k, "n_neighbors") for k in as_list(self.n_neighbors, "n_neighbors")]
+        with bar(2 * len(y), desc="densities", unit="row", quiet=not self.verbose) as shown:
+            tuned = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+                delayed(tune)(
+                    x[arm],
+                    y[arm],
+                    n_neighbors=neighbors,
+                    fractions=self._fractions(),
+                    n_threads=int(self.n_threads),
+                )
+                for arm in arms
+            )
+            found: list[Arm] = []
+            for arm in tuned:
+                found.append(arm)
+                shown.update(len(arm.y))
+            self._fitted = Fitted(
+                scaling=scaling,
+                control=found[0],
+                treated=found[1],
+                grid=self._grid_of(y, min(arm.hy for arm in found)),
+                threshold=float(self.density_threshold) / spread(y[~rows.treated]),
+                rule=(float(self.bootstrap_quantile), float(self.ratio_quantile)),
+                n_bootstrap=int(self.n_bootstrap),
+                seed=seed,
+            )
+            at = self._bounds(x, y, own[0], own[1], keep_resamples=True, on_done=shown.update)
+        self._keep(rows, at, own[1])
+        return Scores(
+            lfdr=np.where(rows.treated, at.lfdr, np.nan),
+            control_score=np.where(rows.treated, np.nan, at.lfdr),
+            prior=at.prior,
+            null_mean=scaling.level(at.control_mean),
+            effect=None,
+            ess=at.control_ess,
+        )
+
+    def _grid_of(self, y: F64, hy: float) -> F64:
+        low, high = float(y.min()), float(y.max())
+        if isinstance(self.n_grid, str):
+            wanted = math.ceil(min(POINTS_PER_BANDWIDTH * (high - low) / hy, MAX_GRID))
+            n = max(wanted, MIN_GRID)
+        else:
+            n = as_int(self.n_grid, "n_grid")
+        return np.linspace(low, high, n)
+
+    def _keep(self, rows: Rows, at: Bounds, own_treated: I64) -> None:
+        """Keep what estimands need, and the attributes that only this estimator has."""
+        fitted = self._fitted
+        difference = fitted.scaling.difference(at.treated_mean - at.control_mean)
+        self._difference = difference
+        assert at.prior_b is not None
+        assert at.control_mean_b is not None
+        assert at.treated_mean_b is not None
+        chosen = rows.treated
+        self._own_treated = own_treated
+        self._prior_b = at.prior_b[chosen].T
+        self._difference_b = fitted.scaling.difference(
+            (at.treated_mean_b[chosen] - at.control_mean_b[chosen]).T
+        )
+        limits = np.full((rows.n_given, 2), np.nan)
+        limits[rows.kept] = np.column_stack(effect_bounds(at.prior, difference))
+        self.effect_bounds_ = limits
+        self.grid_ = fitted.scaling.level(fitted.grid)
+        self.bandwidths_ = {
+            name: {"n_neighbors": arm.n_neighbors, "hx": arm.hx, "hy": arm.hy}
+            for name, arm in (("control", fitted.control), ("treated", fitted.treated))
+        }
+
+    def _bounds(
+        self,
+        x: F64,
+        y: F64 | None,
+        own_control: I64,
+        own_treated: I64,
+        *,
+        keep_resamples: bool = False,
+        on_done: Callable[[int], Any] | None = None,
+    ) -> Bounds:
+        """Return the bounds at scaled rows."""
+        f = self._fitted
+        return bootstrap(
+            f.control,
+            f.treated,
+            x,
+            y,
+            own_control,
+            own_treated,
+            f.grid,
+            n_bootstrap=f.n_bootstrap,
+            quantile=f.rule[0],
+            threshold=f.threshold,
+            ratio_quantile=f.rule[1],
+            seed=f.seed,
+            device=self.device,
+            n_threads=int(self.n_threads),
+            on_done=on_done,
+            keep_resamples=keep_resamples,
+        )
+
+    def _bounds_new(self, x: F64, y: F64 | None = None) -> Bounds:
+        scaling, nobody = self._fitted.scaling, np.full(len(x), -1, dtype=np.int64)
+        return self._bounds(scaling.x(x), None if y is None else scaling.y(y), nobody, nobody)
+
+    def _lfdr_new(self, x: F64, y: F64) -> F64:
+        return self._bounds_new(x, y).lfdr
+
+    def _prior_new(self, x: F64) -> F64:
+        return self._bounds_new(x).prior
+
+    def _effect_new(self, x: F64) -> F64:
+        at = self._bounds_new(x)
+        difference = self._fitted.scaling.difference(at.treated_mean - at.control_mean)
+        return np.column_stack(effect_bounds(at.prior, difference))
+
+    def _density_new(self, x: F64, grid: F64) -> tuple[F64, F64]:
+        f = self._fitted
+        nobody = np.full(len(x), -1, dtype=np.int64)
+        curves = densities(
+            f.control,
+            f.treated,
+            f.scaling.x(x),
+            nobody,
+            nobody,
+            f.scaling.y(grid),
+            n_bootstrap=1,
+            quantile=0.5,
+            seed=f.seed,
+            n_threads=int(self.n_threads),
+        )
+        # a density in scaled units is one in the user's times the unit
+        return f.scaling.per_unit(curves.control), f.scaling.per_unit(curves.treated)
+
+    def _pi0_kind(self, n0: int) -> str | float:
+        if self.pi0 == "auto":
+            return "conservative" if n0 < THIN else "plugin"
+        return super()._pi0_kind(n0)
+
+    def _ends(self, estimand: str, which: I64) -> tuple[float, float]:
+        lower, upper = bounds(estimand, self._scores.prior[which], self._difference[which])
+        return float(lower), float(upper)
+
+    def _resampled_ends(self, estimand: str, which: I64) -> tuple[F64, F64]:
+        at = self._own_treated[which]
+        return bounds(estimand, self._prior_b[:, at], self._difference_b[:, at])
