@@ -253,11 +253,24 @@ def test_any_arm_equals_its_refits(n: int, p: int, share: float, spread: float, 
 
 
 @pytest.mark.parametrize("p", [0, 1, 4])
-def test_candidate_widths(isa: int, p: int) -> None:
-    x = np.random.default_rng(p).normal(size=(83, p))
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_candidate_widths(isa: int, p: int, digits: int) -> None:
+    x = np.random.default_rng(p).normal(size=(83, p)).round(digits)
     ranks = np.unique(np.clip((83 * FRACTIONS).astype(np.int64), 2, 82))
     ours = _native.spread(np.ascontiguousarray(x.T), ranks, n_threads=2)
     np.testing.assert_allclose(ours, oracle.spread(x, FRACTIONS), rtol=1e-14)
+
+
+@given(
+    st.lists(st.integers(-9, 9), min_size=2, max_size=40),
+    st.data(),
+)
+def test_ordered_numbers_find_their_neighbours(values: list[int], data: st.DataObject) -> None:
+    x = np.array(values, dtype=np.float64)
+    rank = data.draw(st.integers(1, len(values) - 1))
+    ours = core().density_spread(x[None], np.array([rank]), 0, len(x), 1)[:, 0]
+    theirs = [np.sort(np.abs(np.delete(x, i) - x[i]))[rank - 1] for i in range(len(x))]
+    assert ours.tolist() == theirs
 
 
 def test_leave_one_out_likelihood(isa: int) -> None:

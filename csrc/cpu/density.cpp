@@ -20,6 +20,7 @@ namespace nb26 {
 namespace {
 
 constexpr int kL = kDensityLanes;
+constexpr std::int64_t kRows = 32;  // of the table at a time
 
 // One function per piece and level: inlined into one another the compiler loses their sums in
 // registers. Fused multiply-add from level 1 on.
@@ -41,6 +42,14 @@ struct DensityLevel;
     target static void exchange(double* values, const std::int32_t* pairs, std::int64_t n) {     \
       density_exchange(values, pairs, n);                                                        \
     }                                                                                            \
+    target static void ratios(const double* treated, const double* control, std::int64_t n,      \
+                              double* out) {                                                     \
+      density_ratios(treated, control, n, out);                                                  \
+    }                                                                                            \
+    target static void scale(double* fits, std::int64_t n, std::int64_t columns, std::int64_t g, \
+                             double hy) {                                                        \
+      density_scale(fits, n, columns, g, hy);                                                    \
+    }                                                                                            \
     template <int U>                                                                             \
     target static void panel(const double* table, std::int64_t columns, const std::int32_t* row, \
                              const double* weight, std::int64_t n, double* out) {                \
@@ -53,20 +62,6 @@ NB26_DENSITY_LEVEL(0, NB26_NO_TARGET, 1)
 NB26_DENSITY_LEVEL(1, NB26_TARGET_1, 5)
 NB26_DENSITY_LEVEL(2, NB26_TARGET_2, 10)
 #undef NB26_NO_TARGET
-
-template <int Isa, int U>
-void sum_rows(const double* table, std::int64_t columns, const std::int32_t* row,
-              const double* weight, std::int64_t n, std::int64_t blocks, double* out) {
-  if constexpr (U > 0) {
-    while (blocks >= U) {
-      DensityLevel<Isa>::template panel<U>(table, columns, row, weight, n, out);
-      table += U * kL;
-      out += U * kL;
-      blocks -= U;
-    }
-    sum_rows<Isa, U - 1>(table, columns, row, weight, n, blocks, out);
-  }
-}
 
 // One thread's work on one query.
 template <int Isa>
@@ -84,7 +79,7 @@ class Query {
         high_(quantile_at(rule.n_bootstrap, 1.0 - rule.quantile)),
         order_(rule.n_bootstrap, {low_.low, low_.high, high_.low, high_.high}),
         ratio_order_(static_cast<std::size_t>(rule.g + 1)) {
-    const auto size = static_cast<std::size_t>(rule.n_bootstrap * columns_);
+    const auto size = static_cast<std::size_t>((rule.n_bootstrap + 1) * columns_);
     for (auto& fits : fits_) fits.resize(size);
     for (int a = 0; a < 2; ++a) {
       for (auto* bound : {&lower_[a], &upper_[a]})
@@ -92,6 +87,8 @@ class Query {
     }
     lanes_.resize(static_cast<std::size_t>(std::max(rule.n_bootstrap, rule.g) * kL));
     use_.resize(static_cast<std::size_t>(rule.g));
+    ratio_.resize(static_cast<std::size_t>(rule.g));
+    once_.assign(static_cast<std::size_t>(std::max(arms[0].n, arms[1].n)), 1);
   }
 
   void run(std::int64_t i) {
@@ -107,25 +104,29 @@ class Query {
   // All resamples of one arm; false where `depth` rows do not reach k counts in one of them.
   bool fit(int a, std::int64_t i, std::int64_t depth) {
     const DensityArm& arm = arms_[a];
+    const std::int64_t n_b = rule_.n_bootstrap;
     const bool whole =
         near_.find(arm.x, arm.n, arm.p, queries_.x + i * arm.p, queries_.own[a][i], depth);
     const auto n = static_cast<std::int64_t>(near_.index.size());
-    const auto size = static_cast<std::size_t>(n);
-    exponent_.resize(size);
-    kernel_.resize(size);
-    row_.resize(size);
-    weight_.resize(size);
-    table_.resize(static_cast<std::size_t>(n * columns_));
+    exponent_.resize(at(n));
+    kernel_.resize(at(n));
+    table_.resize(at(n * columns_));
+    row_.resize(at((n_b + 1) * n));
+    weight_.resize(at((n_b + 1) * n));
+    blocks_ = (n + kRows - 1) / kRows;
+    end_.resize(at((n_b + 1) * blocks_));
     DensityLevel<Isa>::exponents(near_.square.data(), n, arm.hx, exponent_.data(), kernel_.data());
     fill(arm, outcomes_[a], i, n);
-    point(a, i, std::min(n, arm.k));
-    for (std::int64_t b = 0; b < rule_.n_bootstrap; ++b) {
-      const std::int64_t counted = walk(arm, b, n, whole);
-      if (counted < 0) return false;
-      double* fit = fits_[a].data() + b * columns_;
-      total(arm, counted, fit);
-      if (out_.mean_b[a]) out_.mean_b[a][i * rule_.n_bootstrap + b] = fit[rule_.g + 1];
+    for (std::int64_t b = 0; b <= n_b; ++b) {
+      if (!walk(b < n_b ? arm.counts + b * arm.n : once_.data(), arm.k, n, whole, b)) return false;
     }
+    reach_ = 1.001 * arm.hy * std::sqrt(-2.0 * kDensityTail);
+    sums(fits_[a].data(), n);
+    DensityLevel<Isa>::scale(fits_[a].data(), n_b + 1, columns_, rule_.g, arm.hy);
+    for (std::int64_t b = 0; b < n_b && out_.mean_b[a]; ++b) {
+      out_.mean_b[a][i * n_b + b] = fits_[a][at(b * columns_ + rule_.g + 1)];
+    }
+    point(a, i, std::min(n, arm.k));
     return true;
   }
 
@@ -146,67 +147,109 @@ class Query {
     for (std::int64_t r = 0; r < n; ++r) table_[at(r * columns_ + g)] = own_kernel_[at(r)];
   }
 
-  // The fit to all rows.
+  // What is wanted of the fit to all rows.
   void point(int a, std::int64_t i, std::int64_t k) {
     double sum = 0.0, squares = 0.0;
     for (std::int64_t r = 0; r < k; ++r) {
-      row_[at(r)] = static_cast<std::int32_t>(r);
-      weight_[at(r)] = kernel_[at(r)];
       sum += kernel_[at(r)];
       squares += kernel_[at(r)] * kernel_[at(r)];
     }
-    double* fit = fits_[a].data();
-    total(arms_[a], k, fit);
+    const double* fit = fits_[a].data() + rule_.n_bootstrap * columns_;
     out_.mean[a][i] = fit[rule_.g + 1];
     out_.ess[a][i] = sum * sum / squares;
     if (out_.point[a]) std::copy_n(fit, rule_.g, out_.point[a] + i * rule_.g);
   }
 
-  // Rows and weights of resample b; how many, or -1 where more rows are wanted.
-  std::int64_t walk(const DensityArm& arm, std::int64_t b, std::int64_t n, bool whole) {
-    const std::uint16_t* counts = arm.counts + b * arm.n;
-    std::int64_t left = arm.k, counted = 0;
-    for (std::int64_t r = 0; r < n && left > 0; ++r) {
-      const std::int64_t count = std::min<std::int64_t>(counts[near_.index[at(r)]], left);
-      row_[at(counted)] = static_cast<std::int32_t>(r);
-      weight_[at(counted)] = static_cast<double>(count);
-      counted += count > 0;
-      left -= count;
+  // Rows and weights of fit b, and where those of each block of rows end; false where more rows are
+  // wanted.
+  __attribute__((noinline)) bool walk(const std::uint16_t* counts, std::int64_t k, std::int64_t n,
+                                      bool whole, std::int64_t b) {
+    std::int32_t* __restrict row = row_.data() + b * n;
+    double* __restrict weight = weight_.data() + b * n;
+    const std::int32_t* __restrict index = near_.index.data();
+    const double* __restrict kernel = kernel_.data();
+    std::int64_t total = 0, counted = 0, last = 0, r = 0;
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      const std::int64_t stop = std::min(n, (block + 1) * kRows);
+      for (; r < stop && total < k; ++r) {
+        last = counts[index[r]];
+        row[counted] = static_cast<std::int32_t>(r);
+        weight[counted] = static_cast<double>(last) * kernel[r];
+        counted += last > 0;
+        total += last;
+      }
+      end_[at(b * blocks_ + block)] = static_cast<std::int32_t>(counted);
     }
-    if (left > 0 && !whole) return -1;
+    if (total < k && !whole) return false;
     if (counted == 0) {  // every draw is the query itself: its nearest row
-      row_[0] = 0;
-      weight_[0] = 1.0;
-      counted = 1;
+      row[0] = 0;
+      weight[0] = 1.0;
+      std::fill_n(end_.data() + b * blocks_, blocks_, 1);
+      return true;
     }
-    const double first = exponent_[at(row_[0])];
+    if (total > k) {  // of the last row only some count
+      weight[counted - 1] = static_cast<double>(last - (total - k)) * kernel_[at(r - 1)];
+    }
+    const double first = exponent_[at(row[0])];
     if (first < kDensityFaint) {
       for (std::int64_t j = 0; j < counted; ++j) {
-        weight_[at(j)] *= density_kernel(exponent_[at(row_[at(j)])] - first);
+        std::int64_t count = counts[near_.index[at(row[j])]];
+        if (j == counted - 1 && total > k) count -= total - k;
+        weight[j] = static_cast<double>(count) * density_kernel(exponent_[at(row[j])] - first);
       }
-    } else {
-      for (std::int64_t j = 0; j < counted; ++j) weight_[at(j)] *= kernel_[at(row_[at(j)])];
     }
-    return counted;
+    return true;
   }
 
-  // Densities, and behind them the mean, from n rows with weights.
-  void total(const DensityArm& arm, std::int64_t n, double* fit) {
-    sum_rows<Isa, DensityLevel<Isa>::kPanel>(table_.data(), columns_, row_.data(), weight_.data(),
-                                             n, columns_ / kL, fit);
-    const double sum = fit[rule_.g + 2], scale = 1.0 / (sum * (arm.hy * kRootTwoPi));
-    fit[rule_.g + 1] /= sum;
-    for (std::int64_t c = 0; c <= rule_.g; ++c) fit[c] *= scale;
+  // Sums of all fits, by blocks of rows that stay in the first-level cache.
+  void sums(double* fits, std::int64_t n) {
+    std::fill_n(fits, (rule_.n_bootstrap + 1) * columns_, 0.0);
+    for (std::int64_t block = 0; block < blocks_; ++block) {
+      add_panels<DensityLevel<Isa>::kPanel>(0, n, block, fits);
+    }
+  }
+
+  // One block of rows, from column 8 * first on.
+  template <int U>
+  void add_panels(std::int64_t first, std::int64_t n, std::int64_t block, double* fits) {
+    if constexpr (U > 0) {
+      for (; first + U <= columns_ / kL; first += U) {
+        if (!touches(first * kL, (first + U) * kL, block * kRows, n)) continue;
+        for (std::int64_t b = 0; b <= rule_.n_bootstrap; ++b) {
+          const std::int32_t* end = end_.data() + b * blocks_ + block;
+          const std::int64_t from = block > 0 ? end[-1] : 0;
+          DensityLevel<Isa>::template panel<U>(
+              table_.data() + first * kL, columns_, row_.data() + b * n + from,
+              weight_.data() + b * n + from, *end - from, fits + b * columns_ + first * kL);
+        }
+      }
+      add_panels<U - 1>(first, n, block, fits);
+    }
+  }
+
+  // Whether the table has anything but 0 in these columns and the block of rows from `row` on.
+  bool touches(std::int64_t first, std::int64_t last, std::int64_t row, std::int64_t n) const {
+    if (last > rule_.g) return true;
+    const auto [least, most] = std::minmax_element(rule_.grid + first, rule_.grid + last);
+    for (std::int64_t r = row; r < std::min(n, row + kRows); ++r) {
+      if (own_[at(r)] > *least - reach_ && own_[at(r)] < *most + reach_) return true;
+    }
+    return false;
   }
 
   // Lower and upper quantile of every column over the resamples.
   void quantiles(int a) {
     const std::int64_t n = rule_.n_bootstrap;
     for (std::int64_t c = 0; c <= rule_.g; c += kL) {
+      double totals[kL] = {};
       for (std::int64_t b = 0; b < n; ++b) {
-        std::copy_n(fits_[a].data() + b * columns_ + c, kL, lanes_.data() + b * kL);
+        const double* from = fits_[a].data() + b * columns_ + c;
+        for (int l = 0; l < kL; ++l) lanes_[at(b * kL + l)] = from[l];
+        for (int l = 0; l < kL; ++l) totals[l] += from[l];
       }
-      DensityLevel<Isa>::exchange(lanes_.data(), order_.pairs(), order_.size());
+      // far from every outcome all are 0
+      const bool all_zero = *std::max_element(totals, totals + kL) == 0.0;
+      if (!all_zero) DensityLevel<Isa>::exchange(lanes_.data(), order_.pairs(), order_.size());
       for (int l = 0; l < kL; ++l) {
         lower_[a][at(c + l)] = density_clip(lane(low_, l));
         upper_[a][at(c + l)] = density_clip(lane(high_, l));
@@ -255,10 +298,8 @@ class Query {
     }
     std::fill_n(lanes_.data(), n_use_ * kL, 0.0);
     for (int l = 0; l < m; ++l) {
-      for (std::int64_t u = 0; u < n_use_; ++u) {
-        const std::int64_t c = use_[at(u)];
-        lanes_[at(u * kL + l)] = density_clip(treated[l][c]) / density_clip(control[l][c]);
-      }
+      DensityLevel<Isa>::ratios(treated[l], control[l], rule_.g, ratio_.data());
+      for (std::int64_t u = 0; u < n_use_; ++u) lanes_[at(u * kL + l)] = ratio_[at(use_[at(u)])];
     }
     const QuantileAt q = quantile_at(n_use_, rule_.ratio_quantile);
     OrderPairs& order = ratio_order_[at(n_use_)];
@@ -278,14 +319,16 @@ class Query {
   const DensityRule& rule_;
   const double* outcomes_[2];
   const DensityOut& out_;
-  std::int64_t columns_, n_use_ = 0;
+  std::int64_t columns_, blocks_ = 0, n_use_ = 0;
   QuantileAt low_, high_;  // of the resamples
+  double reach_ = 0.0;     // distance from which an outcome's kernel is 0
   OrderPairs order_;
   std::vector<OrderPairs> ratio_order_;  // by the number of ratios
   DensityNear near_;
-  std::vector<double> exponent_, kernel_, weight_, table_, own_, own_kernel_, lanes_;
+  std::vector<double> exponent_, kernel_, weight_, table_, own_, own_kernel_, lanes_, ratio_;
   std::vector<double> fits_[2], lower_[2], upper_[2];
-  std::vector<std::int32_t> row_;
+  std::vector<std::int32_t> row_, end_;
+  std::vector<std::uint16_t> once_;  // every row counts once
   std::vector<std::int64_t> use_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,19 +31,11 @@ struct DensityNear {
     all_.resize(static_cast<std::size_t>(n));
     squares_at_level(x, n, p, query, all_.data());
     if (own >= 0) all_[static_cast<std::size_t>(own)] = std::numeric_limits<double>::infinity();
-    ranked_ = all_;
-    std::nth_element(ranked_.begin(), ranked_.begin() + (m - 1), ranked_.end());
-    const double last = ranked_[static_cast<std::size_t>(m - 1)];
-    // rows below the last distance, and of those at it the first ones
-    near_.clear();
-    std::int64_t below = 0;
-    for (std::int64_t j = 0; j < n; ++j) below += all_[static_cast<std::size_t>(j)] < last;
-    std::int64_t tied = m - below;
-    for (std::int64_t j = 0; j < n; ++j) {
-      const double square_j = all_[static_cast<std::size_t>(j)];
-      if (square_j < last || (square_j == last && tied-- > 0)) {
-        near_.push_back({square_j, static_cast<std::int32_t>(j)});
-      }
+    collect(n, m, own);
+    // by distance, then by row, as pairs order
+    if (static_cast<std::int64_t>(near_.size()) > m) {
+      std::nth_element(near_.begin(), near_.begin() + (m - 1), near_.end());
+      near_.resize(static_cast<std::size_t>(m));
     }
     std::sort(near_.begin(), near_.end());
     index.resize(near_.size());
@@ -55,7 +48,44 @@ struct DensityNear {
   }
 
  private:
-  std::vector<double> all_, ranked_;
+  // Rows among which the m nearest are: all within a distance that a sample suggests, or all.
+  void collect(std::int64_t n, std::int64_t m, std::int64_t own) {
+    const std::int64_t step = n / kSample;
+    if (step > 1) {
+      sample_.clear();
+      for (std::int64_t j = step / 2; j < n; j += step) sample_.push_back(all_[at(j)]);
+      const double share = static_cast<double>(m) / static_cast<double>(step);
+      const auto rank = static_cast<std::size_t>(share + 4.0 * std::sqrt(share) + 4.0);
+      if (rank < sample_.size()) {
+        std::nth_element(sample_.begin(), sample_.begin() + static_cast<std::ptrdiff_t>(rank),
+                         sample_.end());
+        if (within(n, sample_[rank]) >= m) return;
+      }
+    }
+    constexpr double kMost = std::numeric_limits<double>::max();
+    near_.clear();
+    for (std::int64_t j = 0; j < n; ++j) {
+      // what is no number would not sort
+      const double square_j = all_[at(j)] <= kMost ? all_[at(j)] : kMost;
+      if (j != own) near_.push_back({square_j, static_cast<std::int32_t>(j)});
+    }
+  }
+
+  std::int64_t within(std::int64_t n, double last) {
+    near_.resize(at(n));
+    std::int64_t count = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      near_[at(count)] = {all_[at(j)], static_cast<std::int32_t>(j)};
+      count += all_[at(j)] <= last;
+    }
+    near_.resize(at(count));
+    return count;
+  }
+
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  static constexpr std::int64_t kSample = 256;
+  std::vector<double> all_, sample_;
   std::vector<std::pair<double, std::int32_t>> near_;
 };
 

@@ -106,7 +106,7 @@ NB26_HD void density_exponents(const double* square, std::int64_t n, double hx, 
   }
 }
 
-// sum over i < n of weight[i] * table[row[i]], U * 8 columns; table has `columns` to a row.
+// Adds sum over i < n of weight[i] * table[row[i]], U * 8 columns; table has `columns` to a row.
 template <bool Fused, int U>
 NB26_HD void density_sum_panel(const double* __restrict table, std::int64_t columns,
                                const std::int32_t* __restrict row, const double* __restrict weight,
@@ -114,7 +114,7 @@ NB26_HD void density_sum_panel(const double* __restrict table, std::int64_t colu
   double sum[U][kDensityLanes];
   NB26_UNROLL
   for (int u = 0; u < U; ++u) {
-    for (int l = 0; l < kDensityLanes; ++l) sum[u][l] = 0.0;
+    for (int l = 0; l < kDensityLanes; ++l) sum[u][l] = out[u * kDensityLanes + l];
   }
   for (std::int64_t i = 0; i < n; ++i) {
     const double* __restrict from = table + row[i] * columns;
@@ -143,6 +143,23 @@ NB26_HD void density_exchange(double* values, const std::int32_t* __restrict pai
     for (int l = 0; l < kDensityLanes; ++l) v[l] = b[l];
     for (int l = 0; l < kDensityLanes; ++l) a[l] = pick(v[l] < u[l], v[l], u[l]);
     for (int l = 0; l < kDensityLanes; ++l) b[l] = pick(v[l] < u[l], u[l], v[l]);
+  }
+}
+
+// Ratios of two densities at n points.
+NB26_HD void density_ratios(const double* __restrict treated, const double* __restrict control,
+                            std::int64_t n, double* __restrict out) {
+  for (std::int64_t c = 0; c < n; ++c) out[c] = density_clip(treated[c]) / density_clip(control[c]);
+}
+
+// Fits (n, columns) of sums become densities at g + 1 points with the mean behind them.
+NB26_HD void density_scale(double* fits, std::int64_t n, std::int64_t columns, std::int64_t g,
+                           double hy) {
+  for (std::int64_t b = 0; b < n; ++b) {
+    double* __restrict fit = fits + b * columns;
+    const double sum = fit[g + 2], scale = 1.0 / (sum * (hy * kRootTwoPi)), mean = fit[g + 1] / sum;
+    for (std::int64_t c = 0; c < columns; ++c) fit[c] *= scale;
+    fit[g + 1] = mean;
   }
 }
 
