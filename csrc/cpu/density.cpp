@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "aligned.hpp"
 #include "density_near.hpp"
 #include "density_order.hpp"
 #include "nb26/density_api.hpp"
@@ -325,8 +326,8 @@ class Query {
   OrderPairs order_;
   std::vector<OrderPairs> ratio_order_;  // by the number of ratios
   DensityNear near_;
-  std::vector<double> exponent_, kernel_, weight_, table_, own_, own_kernel_, lanes_, ratio_;
-  std::vector<double> fits_[2], lower_[2], upper_[2];
+  LineVector exponent_, kernel_, weight_, table_, own_, own_kernel_, lanes_, ratio_;
+  LineVector fits_[2], lower_[2], upper_[2];
   std::vector<std::int32_t> row_, end_;
   std::vector<std::uint16_t> once_;  // every row counts once
   std::vector<std::int64_t> use_;
@@ -337,7 +338,7 @@ void bootstrap(const DensityArm (&arms)[2], const DensityQueries& queries, const
                int n_threads, const DensityOut& out) {
   const std::int64_t columns = density_columns(rule.g);
   const int threads = threads_for(n_threads, queries.m);
-  std::vector<double> outcomes[2];
+  LineVector outcomes[2];
   for (int a = 0; a < 2; ++a) {
     outcomes[a].resize(static_cast<std::size_t>(arms[a].n * columns));
 #pragma omp parallel for num_threads(threads) schedule(static)
