@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from nb26stats._check import as_choice, as_float, as_int, as_list
@@ -16,51 +12,19 @@ from nb26stats._dispatch import choose_device
 from nb26stats._progress import bar
 
 from ._base import C2GBase
-from ._density import Arm, Bounds, bootstrap, densities, tune
+from ._density import Bounds
 from ._estimands import bounds, effect_bounds
 from ._rows import Rows
-from ._scaling import Scaling, fit_scaling, spread
 from ._scores import Scores
+from ._two_arms import Rule, fit_two_arms, nobody, own_rows
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 FRACTIONS = tuple(np.logspace(-3.0, 0.0, 10).tolist())
 """Ranks of neighbours whose median distances are tried as bandwidths, as shares of an arm."""
-MIN_GRID, MAX_GRID = 75, 400
-POINTS_PER_BANDWIDTH = 1.5
 THIN = 400
 """Controls below which pi* overshoots, so that the calibration does without it."""
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What is needed to answer for rows that come later.
-
-    Attributes
-    ----------
-    scaling : Scaling
-        Way to the units of the densities.
-    control, treated : Arm
-        Fitted densities.
-    grid : ndarray of shape (G,)
-        Scaled outcomes at which densities are compared.
-    threshold : float
-        Density of the treated arm below which they are not, in scaled units.
-    rule : tuple of float
-        Quantile of the densities over resamples, quantile of the ratio over the grid.
-    n_bootstrap, seed : int
-        Number of resamples, and their key.
-    """
-
-    scaling: Scaling
-    control: Arm
-    treated: Arm
-    grid: F64
-    threshold: float
-    rule: tuple[float, float]
-    n_bootstrap: int
-    seed: int
 
 
 class NonparametricC2G(C2GBase):
@@ -241,10 +205,8 @@ class NonparametricC2G(C2GBase):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        for k in as_list(self.n_neighbors, "n_neighbors") or [0]:
-            as_int(k, "n_neighbors", minimum=1)
-        if not (isinstance(self.bandwidth_fracs, str) and self.bandwidth_fracs == "auto"):
-            self._fractions()
+        self._neighbors()
+        self._fractions()
         as_int(self.n_bootstrap, "n_bootstrap", minimum=1)
         if not 0.0 < as_float(self.bootstrap_quantile, "bootstrap_quantile") <= 0.5:
             raise ValueError(
@@ -253,12 +215,16 @@ class NonparametricC2G(C2GBase):
         as_float(self.density_threshold, "density_threshold", above=0.0)
         if not 0.0 <= as_float(self.ratio_quantile, "ratio_quantile") < 1.0:
             raise ValueError(f"ratio_quantile={float(self.ratio_quantile):g} must lie in [0, 1)")
-        if isinstance(self.n_grid, str):
-            as_choice(self.n_grid, "n_grid", ("auto",))
-        else:
-            as_int(self.n_grid, "n_grid", minimum=2)
+        self._grid_size()
         as_int(self.n_threads, "n_threads", minimum=0)
         choose_device(self.device)
+
+    def _neighbors(self) -> list[int]:
+        """Return the candidate numbers of neighbours."""
+        given = as_list(self.n_neighbors, "n_neighbors")
+        if not given:
+            raise ValueError("n_neighbors is empty; give numbers of neighbours, at least 1")
+        return [as_int(k, "n_neighbors", minimum=1) for k in given]
 
     def _fractions(self) -> F64:
         """Return the candidate bandwidths as shares of an arm."""
@@ -270,143 +236,98 @@ class NonparametricC2G(C2GBase):
             raise ValueError("bandwidth_fracs is empty; give shares of an arm in (0, 1]")
         return np.array([as_float(f, "bandwidth_fracs", above=0.0, maximum=1.0) for f in given])
 
+    def _grid_size(self) -> int | None:
+        """Return the number of grid points; None is for "auto"."""
+        if isinstance(self.n_grid, str):
+            as_choice(self.n_grid, "n_grid", ("auto",))
+            return None
+        return as_int(self.n_grid, "n_grid", minimum=2)
+
     def _fit_model(self, rows: Rows, propensity: F64, seed: int) -> Scores:
-        scaling = fit_scaling(rows.X, rows.y, rows.treated, standardize=bool(self.standardize))
-        x, y = scaling.x(rows.X), scaling.y(rows.y)
-        arms = (~rows.treated, rows.treated)
-        own = [np.where(arm, np.cumsum(arm) - 1, -1) for arm in arms]
-        neighbors = [as_int(k, "n_neighbors") for k in as_list(self.n_neighbors, "n_neighbors")]
-        with bar(2 * len(y), desc="densities", unit="row", quiet=not self.verbose) as shown:
-            tuned = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-                delayed(tune)(
-                    x[arm],
-                    y[arm],
-                    n_neighbors=neighbors,
-                    fractions=self._fractions(),
-                    n_threads=int(self.n_threads),
-                )
-                for arm in arms
+        rule = Rule(
+            n_bootstrap=int(self.n_bootstrap),
+            quantile=float(self.bootstrap_quantile),
+            ratio_quantile=float(self.ratio_quantile),
+            threshold=float(self.density_threshold),
+            seed=seed,
+        )
+        own = own_rows(rows.treated)
+        with bar(2 * len(rows.y), desc="densities", unit="row", quiet=not self.verbose) as shown:
+            arms = fit_two_arms(
+                rows,
+                rule,
+                n_neighbors=self._neighbors(),
+                fractions=self._fractions(),
+                n_grid=self._grid_size(),
+                standardize=bool(self.standardize),
+                n_threads=int(self.n_threads),
+                n_jobs=self.n_jobs,
+                on_done=shown.update,
             )
-            found: list[Arm] = []
-            for arm in tuned:
-                found.append(arm)
-                shown.update(len(arm.y))
-            self._fitted = Fitted(
-                scaling=scaling,
-                control=found[0],
-                treated=found[1],
-                grid=self._grid_of(y, min(arm.hy for arm in found)),
-                threshold=float(self.density_threshold) / spread(y[~rows.treated]),
-                rule=(float(self.bootstrap_quantile), float(self.ratio_quantile)),
-                n_bootstrap=int(self.n_bootstrap),
-                seed=seed,
+            at = arms.bounds(
+                rows.X,
+                rows.y,
+                own,
+                device=self.device,
+                n_threads=int(self.n_threads),
+                keep_resamples=True,
+                on_done=shown.update,
             )
-            at = self._bounds(x, y, own[0], own[1], keep_resamples=True, on_done=shown.update)
-        self._keep(rows, at, own[1])
+        self._arms, self._own = arms, own
+        self._keep(rows, at)
         return Scores(
             lfdr=np.where(rows.treated, at.lfdr, np.nan),
             control_score=np.where(rows.treated, np.nan, at.lfdr),
             prior=at.prior,
-            null_mean=scaling.level(at.control_mean),
+            null_mean=arms.scaling.level(at.control_mean),
             effect=None,
             ess=at.control_ess,
         )
 
-    def _grid_of(self, y: F64, hy: float) -> F64:
-        low, high = float(y.min()), float(y.max())
-        if isinstance(self.n_grid, str):
-            wanted = math.ceil(min(POINTS_PER_BANDWIDTH * (high - low) / hy, MAX_GRID))
-            n = max(wanted, MIN_GRID)
-        else:
-            n = as_int(self.n_grid, "n_grid")
-        return np.linspace(low, high, n)
-
-    def _keep(self, rows: Rows, at: Bounds, own_treated: I64) -> None:
+    def _keep(self, rows: Rows, at: Bounds) -> None:
         """Keep what estimands need, and the attributes that only this estimator has."""
-        fitted = self._fitted
-        difference = fitted.scaling.difference(at.treated_mean - at.control_mean)
-        self._difference = difference
         assert at.prior_b is not None
         assert at.control_mean_b is not None
         assert at.treated_mean_b is not None
-        chosen = rows.treated
-        self._own_treated = own_treated
+        arms, chosen = self._arms, rows.treated
+        self._difference = arms.difference(at)
         self._prior_b = at.prior_b[chosen].T
-        self._difference_b = fitted.scaling.difference(
+        self._difference_b = arms.scaling.difference(
             (at.treated_mean_b[chosen] - at.control_mean_b[chosen]).T
         )
         limits = np.full((rows.n_given, 2), np.nan)
-        limits[rows.kept] = np.column_stack(effect_bounds(at.prior, difference))
+        limits[rows.kept] = np.column_stack(effect_bounds(at.prior, self._difference))
         self.effect_bounds_ = limits
-        self.grid_ = fitted.scaling.level(fitted.grid)
+        self.grid_ = arms.scaling.level(arms.grid)
         self.bandwidths_ = {
             name: {"n_neighbors": arm.n_neighbors, "hx": arm.hx, "hy": arm.hy}
-            for name, arm in (("control", fitted.control), ("treated", fitted.treated))
+            for name, arm in (("control", arms.control), ("treated", arms.treated))
         }
 
-    def _bounds(
-        self,
-        x: F64,
-        y: F64 | None,
-        own_control: I64,
-        own_treated: I64,
-        *,
-        keep_resamples: bool = False,
-        on_done: Callable[[int], Any] | None = None,
-    ) -> Bounds:
-        """Return the bounds at scaled rows."""
-        f = self._fitted
-        return bootstrap(
-            f.control,
-            f.treated,
-            x,
-            y,
-            own_control,
-            own_treated,
-            f.grid,
-            n_bootstrap=f.n_bootstrap,
-            quantile=f.rule[0],
-            threshold=f.threshold,
-            ratio_quantile=f.rule[1],
-            seed=f.seed,
-            device=self.device,
-            n_threads=int(self.n_threads),
-            on_done=on_done,
-            keep_resamples=keep_resamples,
-        )
-
-    def _bounds_new(self, x: F64, y: F64 | None = None) -> Bounds:
-        scaling, nobody = self._fitted.scaling, np.full(len(x), -1, dtype=np.int64)
-        return self._bounds(scaling.x(x), None if y is None else scaling.y(y), nobody, nobody)
+    def _at(self, x: F64, y: F64 | None = None) -> Bounds:
+        """Return the bounds at rows that come later."""
+        n_threads = int(self.n_threads)
+        return self._arms.bounds(x, y, nobody(len(x)), device=self.device, n_threads=n_threads)
 
     def _lfdr_new(self, x: F64, y: F64) -> F64:
-        return self._bounds_new(x, y).lfdr
+        return self._at(x, y).lfdr
 
     def _prior_new(self, x: F64) -> F64:
-        return self._bounds_new(x).prior
+        return self._at(x).prior
 
     def _effect_new(self, x: F64) -> F64:
-        at = self._bounds_new(x)
-        difference = self._fitted.scaling.difference(at.treated_mean - at.control_mean)
-        return np.column_stack(effect_bounds(at.prior, difference))
+        at = self._at(x)
+        return np.column_stack(effect_bounds(at.prior, self._arms.difference(at)))
 
     def _density_new(self, x: F64, grid: F64) -> tuple[F64, F64]:
-        f = self._fitted
-        nobody = np.full(len(x), -1, dtype=np.int64)
-        curves = densities(
-            f.control,
-            f.treated,
-            f.scaling.x(x),
-            nobody,
-            nobody,
-            f.scaling.y(grid),
-            n_bootstrap=1,
-            quantile=0.5,
-            seed=f.seed,
-            n_threads=int(self.n_threads),
-        )
-        # a density in scaled units is one in the user's times the unit
-        return f.scaling.per_unit(curves.control), f.scaling.per_unit(curves.treated)
+        return self._arms.curves(x, grid, nobody(len(x)), n_threads=int(self.n_threads))
+
+    def _density_at(self, row: int, grid: F64) -> tuple[F64, F64]:
+        # as in the fit, the row is none of its own neighbours
+        at = np.searchsorted(self._rows.kept, [row])
+        own = type(self._own)(*(places[at] for places in self._own))
+        f0, ft = self._arms.curves(self._rows.X[at], grid, own, n_threads=int(self.n_threads))
+        return f0[0], ft[0]
 
     def _pi0_kind(self, n0: int) -> str | float:
         if self.pi0 == "auto":
@@ -418,5 +339,5 @@ class NonparametricC2G(C2GBase):
         return float(lower), float(upper)
 
     def _resampled_ends(self, estimand: str, which: I64) -> tuple[F64, F64]:
-        at = self._own_treated[which]
+        at = self._own.treated[which]
         return bounds(estimand, self._prior_b[:, at], self._difference_b[:, at])
