@@ -21,7 +21,7 @@ namespace nb26 {
 namespace {
 
 constexpr int kL = kDensityLanes;
-constexpr std::int64_t kRows = 32;  // of the table at a time
+constexpr std::int64_t kRows = 64;  // of the table at a time
 
 // One function per piece and level: inlined into one another the compiler loses their sums in
 // registers. Fused multiply-add from level 1 on.

@@ -32,22 +32,24 @@ struct DensityNear {
     squares_at_level(x, n, p, query, all_.data());
     if (own >= 0) all_[static_cast<std::size_t>(own)] = std::numeric_limits<double>::infinity();
     collect(n, m, own);
-    // by distance, then by row, as pairs order
-    if (static_cast<std::int64_t>(near_.size()) > m) {
-      std::nth_element(near_.begin(), near_.begin() + (m - 1), near_.end());
-      near_.resize(static_cast<std::size_t>(m));
-    }
-    std::sort(near_.begin(), near_.end());
-    index.resize(near_.size());
-    square.resize(near_.size());
-    for (std::size_t r = 0; r < near_.size(); ++r) {
-      square[r] = near_[r].first;
-      index[r] = near_[r].second;
+    order(m);
+    index.resize(at(m));
+    square.resize(at(m));
+    for (std::size_t r = 0; r < at(m); ++r) {
+      square[r] = ordered_[r].first;
+      index[r] = ordered_[r].second;
     }
     return m == others;
   }
 
  private:
+  using Row = std::pair<double, std::int32_t>;
+
+  // By distance, then by row.
+  static bool nearer(const Row& a, const Row& b) {
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+  }
+
   // Rows among which the m nearest are: all within a distance that a sample suggests, or all.
   void collect(std::int64_t n, std::int64_t m, std::int64_t own) {
     const std::int64_t step = n / kSample;
@@ -71,6 +73,36 @@ struct DensityNear {
     }
   }
 
+  // The first m of the candidates in order: buckets of equal width, then each bucket by itself.
+  void order(std::int64_t m) {
+    const auto n = static_cast<std::int64_t>(near_.size());
+    double least = near_[0].first, most = least;
+    for (const Row& row : near_) {
+      least = std::min(least, row.first);
+      most = std::max(most, row.first);
+    }
+    ordered_.resize(at(n));
+    starts_.assign(at(n + 1), 0);
+    bucket_.resize(at(n));
+    const double scale = most > least ? static_cast<double>(n - 1) / (most - least) : 0.0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      bucket_[at(j)] = static_cast<std::int32_t>((near_[at(j)].first - least) * scale);
+      ++starts_[at(bucket_[at(j)] + 1)];
+    }
+    std::int64_t buckets = 0;  // as many as hold m rows
+    for (; buckets < n && starts_[at(buckets)] < m; ++buckets) {
+      starts_[at(buckets + 1)] += starts_[at(buckets)];
+    }
+    ends_.assign(starts_.begin(), starts_.begin() + buckets);
+    for (std::int64_t j = 0; j < n; ++j) {
+      if (bucket_[at(j)] < buckets) ordered_[at(ends_[at(bucket_[at(j)])]++)] = near_[at(j)];
+    }
+    for (std::int64_t b = 0; b < buckets; ++b) {
+      const auto first = ordered_.begin() + starts_[at(b)], last = ordered_.begin() + ends_[at(b)];
+      if (last - first > 1) std::sort(first, last, nearer);
+    }
+  }
+
   std::int64_t within(std::int64_t n, double last) {
     near_.resize(at(n));
     std::int64_t count = 0;
@@ -86,7 +118,8 @@ struct DensityNear {
 
   static constexpr std::int64_t kSample = 256;
   std::vector<double> all_, sample_;
-  std::vector<std::pair<double, std::int32_t>> near_;
+  std::vector<Row> near_, ordered_;
+  std::vector<std::int32_t> bucket_, starts_, ends_;
 };
 
 }  // namespace nb26
