@@ -132,9 +132,17 @@ class NonparametricC2G(C2GBase):
 
     Averages of the effect are intervals, since the prior is only bounded; see
     ``estimand_interval``. Prefer "responder_effect", which divides once, to "care", which divides
-    row by row. Confidence limits come from resampled densities with bandwidths held: they cover
-    sampling error of the averages over the given rows but not the bias of the densities, and the
-    bound of the prior overshoots where rows are few.
+    row by row. Both rest on differences of means over many neighbours, which smoothing pulls
+    towards each other: on 1,000 additive trials with strong effects the average effect on the
+    treated comes out 15 % too small, and where a covariate drives both treatment and outcome the
+    smoothed means of the controls keep part of that confounding.
+
+    Confidence limits are percentiles over resamples with bandwidths held. They tell the sampling
+    error and not that bias: those of the average effect at a level of 0.9 covered in nine of ten
+    simulated trials without an effect, and in half of those with a moderate one. A single
+    resample's bound of the prior overshoots, so that limits of "erpf" and the upper limit of
+    "responder_effect" rarely add to the bounds themselves; and the bound itself overshoots where
+    rows are few.
 
     References
     ----------
