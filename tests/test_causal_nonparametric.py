@@ -369,3 +369,27 @@ def test_progress_is_shown_on_request(data: Any, monkeypatch: pytest.MonkeyPatch
     for verbose in (True, False):
         fitted(data, verbose=verbose)
     assert shown == [[2 * N, False, 2 * N, "closed"], [2 * N, True, 2 * N, "closed"]]
+
+
+@SMALL
+@pytest.mark.filterwarnings("ignore:overlap. ")
+def test_many_covariates_are_warned_of(data: Any) -> None:
+    wide = dataclasses.replace(data, X=np.random.default_rng(0).normal(size=(N, 51)))
+    with pytest.warns(UserWarning, match="X has 51 columns, and nearest neighbours tell little"):
+        fitted(wide)
+
+
+@SMALL
+def test_rows_without_comparable_controls_can_be_left_out(data: Any, model: Any) -> None:
+    thin = data.treatment & (model.ess_ < 5)
+    assert thin.any()
+    with pytest.warns(UserWarning, match=f"{thin.sum()} with fewer than 5 effective controls"):
+        kept = fitted(data)
+    trimmed = fitted(data, overlap_action="trim")
+    np.testing.assert_array_equal(trimmed.trimmed_, thin)
+    assert (trimmed.lfdr_[thin] == 1).all()
+    assert not trimmed.selected_[thin].any()
+    assert trimmed.estimand_interval("att").n == (data.treatment & ~thin).sum()
+    assert kept.estimand_interval("att").n == data.treatment.sum()
+    with pytest.raises(ValueError, match="fewer than 5 effective controls"):
+        fitted(data, overlap_action="raise")
