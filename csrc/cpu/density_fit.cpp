@@ -1,4 +1,4 @@
-// The search for the settings of a conditional density: threads over the rows left out.
+// Likelihood of the settings of a conditional density: threads over the rows left out.
 
 #include <algorithm>
 #include <cmath>
@@ -58,44 +58,6 @@ NB26_HD void loo_body(const LooRow& g) {
   }
 }
 
-// Distance to the rank-th nearest other of the ordered values to the one at place i: the shorter of
-// the longer sides of the stretches of rank + 1 values around it.
-double sorted_distance(const std::vector<double>& sorted, std::int64_t i, std::int64_t rank) {
-  const auto value = [&sorted](std::int64_t j) { return sorted[static_cast<std::size_t>(j)]; };
-  const auto n = static_cast<std::int64_t>(sorted.size());
-  std::int64_t first = std::max<std::int64_t>(0, i - rank), last = std::min(i, n - 1 - rank);
-  // the leftmost stretch whose right side is the longer one, and the one before it
-  while (first < last) {
-    const std::int64_t middle = (first + last) / 2;
-    if (value(middle + rank) - value(i) >= value(i) - value(middle)) {
-      last = middle;
-    } else {
-      first = middle + 1;
-    }
-  }
-  const auto longer = [&](std::int64_t j) {
-    return std::max(value(j + rank) - value(i), value(i) - value(j));
-  };
-  const std::int64_t before = std::max({first - 1, i - rank, std::int64_t{0}});
-  return std::min(longer(first), longer(before));
-}
-
-// The same as of points, for numbers: no distance is computed but those that are wanted.
-void spread_of_numbers(const double* x, std::int64_t n, const std::int64_t* ranks,
-                       std::int64_t n_ranks, std::int64_t first, std::int64_t last, int n_threads,
-                       double* out) {
-  std::vector<double> sorted(x, x + n);
-  std::sort(sorted.begin(), sorted.end());
-  const int threads = threads_for(n_threads, last - first);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t i = first; i < last; ++i) {
-    const auto place = std::lower_bound(sorted.begin(), sorted.end(), x[i]) - sorted.begin();
-    for (std::int64_t r = 0; r < n_ranks; ++r) {
-      out[(i - first) * n_ranks + r] = sorted_distance(sorted, place, ranks[r]);
-    }
-  }
-}
-
 NB26_ISA_TABLE(loo_at_level, loo_body, (const LooRow& g), (g))
 
 }  // namespace
@@ -123,31 +85,6 @@ void density_loo_cpu(const double* x, const double* y, std::int64_t n, std::int6
       loo_at_level({near.square.data(), own.data(), static_cast<std::int64_t>(found), y[i],
                     settings, wide, room.data(), room.data() + most, outcomes,
                     outcomes + most * wide, out + (i - first) * size});
-    }
-  }
-}
-
-void density_spread_cpu(const double* x, std::int64_t n, std::int64_t p, const std::int64_t* ranks,
-                        std::int64_t n_ranks, std::int64_t first, std::int64_t last, int n_threads,
-                        double* out) {
-  if (p == 1) return spread_of_numbers(x, n, ranks, n_ranks, first, last, n_threads, out);
-  const int threads = threads_for(n_threads, last - first);
-#pragma omp parallel num_threads(threads)
-  {
-    std::vector<double> square(static_cast<std::size_t>(n)), query(static_cast<std::size_t>(p));
-#pragma omp for schedule(dynamic, 16)
-    for (std::int64_t i = first; i < last; ++i) {
-      for (std::int64_t c = 0; c < p; ++c) query[static_cast<std::size_t>(c)] = x[c * n + i];
-      squares_at_level(x, n, p, query.data(), square.data());
-      // the row itself goes to the end, and the ranks are found from the largest down
-      std::swap(square[static_cast<std::size_t>(i)], square.back());
-      auto end = square.end() - 1;
-      for (std::int64_t r = n_ranks - 1; r >= 0; --r) {
-        const auto at = square.begin() + (ranks[r] - 1);
-        std::nth_element(square.begin(), at, end);
-        out[(i - first) * n_ranks + r] = std::sqrt(*at);
-        end = at;
-      }
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "check.hpp"
 #include "cpu/density_fit.cpp"
+#include "cpu/density_spread.cpp"
 #include "cpu/threads.cpp"
 #include "nb26/density_one.hpp"
 
