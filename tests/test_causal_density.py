@@ -417,6 +417,24 @@ def test_the_other_bindings_refuse(name: str, arguments: tuple[Any, ...]) -> Non
         getattr(core(), name)(*arguments)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
+def test_what_is_no_number_does_no_harm(isa: int, bad: float) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(3, 700)), rng.normal(size=700)
+    x[:, ::3] = y[5] = bad
+    arm = (x, y, 50, 1.0, 1.0, core().density_resamples(700, 5, 0, 1))
+    own = (np.arange(40), np.full(40, -1))
+    query, some = np.ascontiguousarray(x.T[:40]), y[:40].copy()
+    found = core().density_bootstrap(
+        arm, arm, query, some, own, np.linspace(-1, 1, 9), (0.2, 0.05, 0.01), True, True, 1
+    )
+    assert found[0].shape == (40,)
+    spread = core().density_spread(x, np.array([1, 5, 699]), 0, 700, 1)
+    assert np.isfinite(spread[1, :2]).all()  # as near as before
+    loo = core().density_loo(x, y, np.array([3, 60]), np.ones(1), np.ones(2), 0, 700, 1)
+    assert np.isfinite(loo[1]).all()
+
+
 def test_leave_one_out_refuses_settings_in_disorder() -> None:
     x, y, ones = np.zeros((1, 9)), np.arange(9.0), np.ones(1)
     for k, hx, hy, message in (

@@ -52,6 +52,7 @@ struct DensityNear {
 
   // Rows among which the m nearest are: all within a distance that a sample suggests, or all.
   void collect(std::int64_t n, std::int64_t m, std::int64_t own) {
+    constexpr double kMost = std::numeric_limits<double>::max();
     const std::int64_t step = n / kSample;
     if (step > 1) {
       sample_.clear();
@@ -61,10 +62,10 @@ struct DensityNear {
       if (rank < sample_.size()) {
         std::nth_element(sample_.begin(), sample_.begin() + static_cast<std::ptrdiff_t>(rank),
                          sample_.end());
-        if (within(n, sample_[rank]) >= m) return;
+        // of what has no finite distance, the row itself is one
+        if (sample_[rank] <= kMost && within(n, sample_[rank]) >= m) return;
       }
     }
-    constexpr double kMost = std::numeric_limits<double>::max();
     near_.clear();
     for (std::int64_t j = 0; j < n; ++j) {
       // what is no number would not sort

@@ -56,7 +56,7 @@ void spread_of_numbers(const double* x, std::int64_t n, const std::int64_t* rank
 // Buckets of equal width, n of them, into which n numbers fall.
 NB26_HD void bucket_body(const double* __restrict values, std::int64_t n,
                          std::int32_t* __restrict out) {
-  double least = values[0], most = values[0];
+  double least = MathTraits<double>::kLargest, most = -least;
   for (std::int64_t j = 0; j < n; ++j) {
     least = pick(values[j] < least, values[j], least);
     most = pick(values[j] > most, values[j], most);
@@ -64,10 +64,10 @@ NB26_HD void bucket_body(const double* __restrict values, std::int64_t n,
   const double last = static_cast<double>(n - 1);
   const double scale = most > least ? last / (most - least) : 0.0;
   for (std::int64_t j = 0; j < n; ++j) {
-    // what is no number would have no bucket
+    // what is no number goes to the end
     double at = (values[j] - least) * scale;
-    at = pick(at > 0.0, at, 0.0);
-    out[j] = static_cast<std::int32_t>(pick(at < last, at, last));
+    at = pick(at < last, at, last);
+    out[j] = static_cast<std::int32_t>(pick(at > 0.0, at, 0.0));
   }
 }
 
