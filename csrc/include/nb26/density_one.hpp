@@ -111,6 +111,8 @@ NB26_HD void density_nearest(Team& team, const DensityArm& arm, const double* qu
       const double d = arm.x[c * arm.n + j] - query[c];
       square += d * d;
     }
+    // what is no number would have no place in the order
+    square = pick(square <= MathTraits<double>::kLargest, square, MathTraits<double>::kLargest);
     w.square[j] = j == own ? MathTraits<double>::kInfinity : square;
   }
   if (team.rank() == 0) *w.counter = 0;
