@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,8 +61,16 @@ def test_sixty_times_faster_than_refits_and_near_the_bare_products(
     assert products.ratio >= 0.25
 
 
-def test_no_table_of_queries_resamples_and_points() -> None:
-    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)
+def test_no_table_of_queries_resamples_and_points(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,  # not where a source folder would hide what is installed
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     table = 2 * 10_000 * 40 * 75 * 8  # 480 MB
     assert found["kept"] == 3 * 10_000 * 40 * 8

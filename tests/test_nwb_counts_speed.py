@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,10 +74,13 @@ def test_v17_memory_is_spikes_and_output_and_little_more(tmp_path):
     big = big_spikes(tmp_path / "big.nwb")
     done = subprocess.run(
         [sys.executable, "-c", CHILD, str(small), str(big)],
-        check=True,
+        check=False,
         capture_output=True,
         text=True,
+        cwd=tmp_path,  # not where a source folder would hide what is installed
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
+    assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["total"] == 1_072_347
     assert seen["output"] == 1085 * 214 * 150 * 4
