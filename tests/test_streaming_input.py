@@ -119,6 +119,8 @@ BAD_DATA = [
     (X[:, :0], ValueError, "0 feature(s)"),
     (np.ones((80, 3)), ValueError, "X has zero variance"),
     (np.full((20, 3), -2147483648, np.int32), ValueError, "R's NA_integer_"),
+    (np.full((20, 3), -2147483648, np.int64), ValueError, "R's NA_integer_"),
+    (pd.DataFrame({"a": [1, -2147483648, 3], "b": [1, 2, 4]}), ValueError, "R's NA_integer_"),
     (_with(1e150, (200, 1)), ValueError, "row 201 (counted from 1) is too large for its step"),
     (_with(1.7e19, (200, 1)).astype(np.float32), ValueError, "pass float64 data"),
     (X * 1e-200, ValueError, "differ so little that their squares vanish in float64"),

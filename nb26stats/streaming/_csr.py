@@ -12,6 +12,8 @@ from scipy import sparse
 
 from nb26stats._check import R_NA_INTEGER
 
+from ._kinds import R_WHOLE
+
 # stored values, and rows, that are checked or converted at a time
 PART_VALUES = 2**19
 PART_ROWS = 2**16
@@ -186,7 +188,7 @@ def as_rows(x: Any) -> CsrRows:
     ``x`` itself stays as it is; the result may share its memory.
     """
     check_sound(x)
-    if x.dtype == np.int32 and np.any(x.tocoo().data == R_NA_INTEGER):
+    if x.dtype in R_WHOLE and np.any(x.tocoo().data == R_NA_INTEGER):
         raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
     # before duplicates are summed, which small integers would not hold
     dtype = np.float32 if x.dtype == np.float32 else np.float64

@@ -12,6 +12,8 @@ from nb26stats._check import R_NA_INTEGER
 
 # what arrays, tables and sparse matrices of any library have one of
 ARRAY_LIKE = ("shape", "__array__", "__array_interface__", "__dataframe__")
+# how R's integers arrive: as they are, or in a data frame
+R_WHOLE = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 class NotRealError(TypeError, ValueError):
@@ -29,7 +31,7 @@ def check_kind(x: Any) -> None:
     if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
         what = "Complex data not supported: " if dtype.kind == "c" else ""
         raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")
-    if isinstance(x, np.ndarray) and x.dtype == np.int32 and x.size and x.min() == R_NA_INTEGER:
+    if isinstance(x, np.ndarray) and dtype in R_WHOLE and x.size and np.any(x == R_NA_INTEGER):
         _refuse_na()
 
 
@@ -91,5 +93,5 @@ def _check_table(x: Any) -> None:
             raise NotRealError(f"{what}X must hold real numbers{where}, got {kind}")
         if is_object_dtype(kind):
             as_floats(x.iloc[:, i], where)
-    if np.dtype(np.int32) in seen:
-        check_kind(x.loc[:, [kind == np.int32 for kind in kinds]].to_numpy())
+    for whole in seen & set(R_WHOLE):
+        check_kind(x.loc[:, [kind == whole for kind in kinds]].to_numpy())
