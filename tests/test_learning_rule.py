@@ -473,6 +473,15 @@ def test_no_standard_errors_on_request() -> None:
     assert "standard_errors=False" in est.summary()
 
 
+def test_the_summary_marks_a_rate_that_the_choices_leave_open() -> None:
+    for n, is_open in ((200, True), (2000, False)):
+        est = _fit("1L", n, rule="rpe", penalty="gaussian")
+        assert est.std_errors_ is not None
+        assert bool(est.std_errors_["log_alpha"] > 0.5) is is_open
+        assert ("alpha can be wrong by a factor of ten" in est.summary()) is is_open
+        assert all(len(line) <= 80 for line in est.summary().splitlines())
+
+
 def test_a_lapse_is_estimated() -> None:
     est = _fit("1L", rule="rpe", lapse=True)
     assert 0.0 < est.params_["lapse"] < 0.5

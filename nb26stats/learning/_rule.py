@@ -172,7 +172,11 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
     of "2L" can be rotated, those of "2NL" exchanged. A shallow network is the limit of deep ones,
     so the choices of an animal that is shallow cannot exclude a deep network. Single weights are
     only moderately identified by choices, learning rate and temperature well; standard errors from
-    curvature are too small without a penalty.
+    curvature are too small without a penalty. In one animal of sixteen (1000 simulated: 5000
+    trials, "1L", "rpe", penalised), such as one that chooses one side nearly always or knows the
+    task from the start, log alpha has a standard error above 0.5. A fifth of these estimates of
+    alpha are wrong by a factor of e or more, and some by twenty, where a second hill far from the
+    truth is as high; of the others 3 of 937 are wrong by e. ``summary`` marks such an animal.
 
     With an estimated model the reward is needed on every trial that teaches; with unobserved
     rewards the likelihood is an approximation (see ``missing_reward``).

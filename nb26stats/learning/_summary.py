@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ._rule import DNNLearningRule
 
 WIDTH = 78
+OPEN_RATE = 0.5
+"""Standard error of log alpha above which one estimate in five is wrong by a factor of e."""
 
 
 def summary_text(est: DNNLearningRule) -> str:
@@ -75,6 +77,10 @@ def _footnotes(est: DNNLearningRule, architecture: str, hidden: int) -> list[str
         notes.append("Hidden units of 2L can be rotated: its single weights have no errors.")
     elif any(not (np.isfinite(error) or note) for _, _, error, note in _rows(est)):
         notes.append("No error (-): the choices leave this parameter nearly open.")
+    if est.std_errors_ is not None and est.std_errors_["log_alpha"] > OPEN_RATE:
+        notes.append(
+            f"Standard error of log alpha above {OPEN_RATE}: alpha can be wrong by a factor of ten."
+        )
     if est.std_errors_ is not None and not est.aic_is_penalised_:
         notes.append("Errors are from curvature; without a penalty their intervals are too narrow.")
     return notes
