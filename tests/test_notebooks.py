@@ -77,6 +77,7 @@ def test_every_notebook_is_here() -> None:
         "02_streaming_limits",
         "03_information",
         "04_learning",
+        "05_causal",
     ]
 
 
