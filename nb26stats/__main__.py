@@ -1,4 +1,4 @@
-"""Command line: ``nb26stats info|validate|report FILE``."""
+"""Command line: ``nb26stats info|validate|report FILE`` and ``nb26stats batch FILES``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done; 1 ``validate`` found problems; 2 unreadable input, bad arguments or refused output.
+        0 done; 1 ``validate`` found problems, or ``batch`` could not read a file; 2 unreadable
+        input, bad arguments or refused output.
     """
     arguments = _parser().parse_args(argv)
     try:
@@ -94,19 +95,41 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", parents=[common], help="write a report as one HTML file")
     report.add_argument("file", metavar="FILE")
     report.add_argument("-o", "--out", metavar="OUT", help="file to write (NAME_report.html here)")
-    report.add_argument("--table", metavar="NAME", help="table of intervals to use (trials)")
-    report.add_argument("--align", metavar="COL", help="column to align to")
-    report.add_argument(
-        "--relative-to", metavar="WHERE", help="session, start_time or another column"
-    )
-    report.add_argument("--window", nargs=2, type=float, metavar=("A", "B"), help="seconds")
-    report.add_argument("--bin", type=float, metavar="B", help="bin width in seconds")
-    report.add_argument("--areas", nargs="+", metavar="AREA", help="areas to use (all)")
-    report.add_argument("--quality", metavar="Q", help="word or query that units must fit")
-    report.add_argument("--trials", metavar="QUERY", help="query that rows must fit")
+    report.add_argument("--json", action="store_true", help="write OUT.json too, for programs")
+    _add_choices(report)
     report.add_argument("--force", action="store_true", help="replace a report that exists")
     report.set_defaults(run=_report)
+
+    batch = commands.add_parser(
+        "batch",
+        parents=[common],
+        help="write the reports of many files into a folder",
+        description="Writes NAME_report.html and NAME_report.json for each file. A run that was "
+        "stopped goes on where it was: finished reports are skipped. Exit code 0: all there, "
+        "1: some files failed (listed at the end), 2: bad arguments.",
+    )
+    batch.add_argument("files", metavar="FILE", nargs="+", help="NWB file, or a folder of them")
+    batch.add_argument("-o", "--out", metavar="FOLDER", required=True, help="where to write")
+    batch.add_argument("--n-jobs", type=int, metavar="N", help="files at a time (1); -1: all cores")
+    _add_choices(batch)
+    batch.add_argument("--force", action="store_true", help="make reports again that are there")
+    batch.set_defaults(run=_batch)
     return parser
+
+
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    """Add what can be chosen about a report."""
+    command.add_argument("--table", metavar="NAME", help="table of intervals to use (trials)")
+    command.add_argument("--align", metavar="COL", help="column to align to")
+    command.add_argument(
+        "--relative-to", metavar="WHERE", help="session, start_time or another column"
+    )
+    command.add_argument("--window", nargs=2, type=float, metavar=("A", "B"), help="seconds")
+    command.add_argument("--bin", type=float, metavar="B", help="bin width in seconds")
+    command.add_argument("--areas", nargs="+", metavar="AREA", help="areas to use (all)")
+    command.add_argument("--quality", metavar="Q", help="word or query that units must fit")
+    command.add_argument("--trials", metavar="QUERY", help="query that rows must fit")
+    command.add_argument("--sections", nargs="+", metavar="NAME", help="parts to make (all)")
 
 
 def _info(arguments: argparse.Namespace) -> int:
@@ -142,10 +165,43 @@ def _validate(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     from .nwb._open import local_path
-    from .report._build import assemble, check_target
+    from .report._build import assemble, check_target, json_path
+
+    options = _options(arguments)
+    source = local_path(arguments.file)
+    out = f"{source.stem}_report.html" if arguments.out is None else arguments.out
+    target = check_target(out, source, overwrite=arguments.force)
+    if arguments.json:
+        check_target(json_path(target), source, overwrite=arguments.force)
+    report = assemble(arguments.file, options, strict=arguments.debug)
+    written = report.save(out, overwrite=arguments.force, json=arguments.json)
+    _say(str(written))
+    return DONE
+
+
+def _batch(arguments: argparse.Namespace) -> int:
+    from .report._batch import FAILED, count, run_batch
+
+    outcomes = run_batch(
+        arguments.files,
+        arguments.out,
+        _options(arguments),
+        n_jobs=arguments.n_jobs,
+        overwrite=arguments.force,
+        say=lambda outcome: _say(f"{outcome.status}: {outcome.file}"),
+        explain=_one_line,
+    )
+    failed = [outcome for outcome in outcomes if outcome.status == FAILED]
+    for outcome in failed:
+        print(f"nb26stats: {_harmless(f'{outcome.file}: {outcome.error}')}", file=sys.stderr)
+    _say(", ".join(f"{n} {status}" for status, n in count(outcomes).items()))
+    return PROBLEMS if failed else DONE
+
+
+def _options(arguments: argparse.Namespace) -> Any:
     from .report._options import make_options
 
-    options = make_options(
+    return make_options(
         table=arguments.table,
         align_to=arguments.align,
         relative_to=arguments.relative_to,
@@ -154,14 +210,8 @@ def _report(arguments: argparse.Namespace) -> int:
         areas=arguments.areas,
         quality=arguments.quality,
         trials=arguments.trials,
+        sections=arguments.sections,
     )
-    source = local_path(arguments.file)
-    out = f"{source.stem}_report.html" if arguments.out is None else arguments.out
-    check_target(out, source, overwrite=arguments.force)
-    report = assemble(arguments.file, options, strict=arguments.debug)
-    written = report.save(out, overwrite=arguments.force)
-    _say(str(written))
-    return DONE
 
 
 def _say(text: str) -> None:

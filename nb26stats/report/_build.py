@@ -18,7 +18,8 @@ from nb26stats._progress import track
 from nb26stats._results import Result
 from nb26stats._version import __version__
 
-from ._options import Options, make_options
+from ._json import as_json
+from ._options import SECTIONS, Options, make_options
 from ._page import page, summary_lines
 from ._parts import Builder, Figure, Section, cut
 
@@ -26,22 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ._context import Context
-
-SECTIONS = (
-    "header",
-    "contents",
-    "trials",
-    "units",
-    "psth",
-    "raster",
-    "behavior",
-    "learning",
-    "components",
-    "information",
-    "warnings",
-    "versions",
-)
-"""Modules of this folder, in the order of the page; each has ``section(context) -> Section``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +45,8 @@ class Report(Result):
         Python text that makes each figure and its numbers.
     lines : list of (str, str)
         The five lines of the summary box.
+    json : str
+        All of that for programs: sections, sentences, tables and numbers as one JSON text.
     source : Path or None
         The file that the report is about; ``save`` never writes over it.
 
@@ -78,9 +65,12 @@ class Report(Result):
     numbers: Mapping[str, pd.DataFrame]
     code: Mapping[str, str]
     lines: Sequence[tuple[str, str]]
+    json: str
     source: Path | None = field(default=None)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    def save(
+        self, path: str | os.PathLike[str], *, overwrite: bool = False, json: bool = False
+    ) -> Path:
         """Write the page to ``path``, all of it or nothing.
 
         Parameters
@@ -89,6 +79,8 @@ class Report(Result):
             Where to; a link is followed.
         overwrite : bool
             Whether a file that exists may be replaced.
+        json : bool
+            Whether to write the JSON text beside it too, ending in ``.json``.
 
         Returns
         -------
@@ -102,8 +94,13 @@ class Report(Result):
         ValueError
             If ``path`` is the file that the report is about.
         """
-        target = check_target(path, self.source, overwrite=as_bool(overwrite, "overwrite"))
-        write(target, self.html.encode("utf-8", "replace"), overwrite=overwrite)
+        again = as_bool(overwrite, "overwrite")
+        target = check_target(path, self.source, overwrite=again)
+        if as_bool(json, "json"):
+            # the page comes last: where it is, all is
+            beside = check_target(json_path(target), self.source, overwrite=again)
+            write(beside, self.json.encode("utf-8", "replace"), overwrite=again)
+        write(target, self.html.encode("utf-8", "replace"), overwrite=again)
         return target
 
     def summary(self) -> str:
@@ -125,6 +122,7 @@ def build_report(
     areas: Sequence[str] | str | None = None,
     quality: str | None = None,
     trials: str | None = None,
+    sections: Sequence[str] | str | None = None,
 ) -> Report:
     """Make a report of one NWB file as a single HTML page.
 
@@ -147,6 +145,9 @@ def build_report(
     areas, quality, trials : optional
         Areas, units and rows to use, as in :func:`nb26stats.nwb.spike_counts` (names, a word or
         query, a query).
+    sections : sequence of str, optional
+        Parts to make, in the order of the page: header, contents, trials, units, psth, raster,
+        behavior, learning, components, information, warnings, versions. All by default.
 
     Returns
     -------
@@ -176,6 +177,7 @@ def build_report(
         areas=areas,
         quality=quality,
         trials=trials,
+        sections=sections,
     )
     return assemble(source, options)
 
@@ -193,18 +195,29 @@ def assemble(source: Any, options: Options, *, strict: bool = False) -> Report:
             path = str(session.path or "session.nwb")
         context = Context(session, path, options)
         context.check()
-        sections = [_one(name, context, strict=strict) for name in track(SECTIONS, desc="report")]
+        names = options.sections or SECTIONS
+        sections = [_one(name, context, strict=strict) for name in track(names, desc="report")]
         name = session.path.name if session.path else session.nwbfile.identifier
         title = f"Report on {cut(name, 200)}"
-    made = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
-    subtitle = f"Made by nb26stats {__version__} on {made}"
+    now = datetime.datetime.now().astimezone()
+    subtitle = f"Made by nb26stats {__version__} on {now.strftime('%Y-%m-%d %H:%M %Z')}"
     figures = [part for s in sections for part in s.parts if isinstance(part, Figure)]
+    lines = summary_lines(sections, partial=options.sections is not None)
+    head = {
+        "created": now.isoformat(timespec="seconds"),
+        "nb26stats": __version__,
+        "title": title,
+        "file": file_facts(session.path),
+        "options": options.as_dict(),
+        "lines": [list(line) for line in lines],
+    }
     return Report(
         title=title,
-        html=page(title, subtitle, sections, footer=_FOOTER),
+        html=page(title, subtitle, lines, sections, footer=_FOOTER),
         numbers={f.name: f.numbers for f in figures},
         code={f.name: f.code for f in figures},
-        lines=summary_lines(sections),
+        lines=lines,
+        json=as_json(head, sections),
         source=session.path,
     )
 
@@ -229,6 +242,17 @@ def _one(name: str, context: Context, *, strict: bool) -> Section:
             f"The section {name!r} could not be made: {type(err).__name__}: {cut(err, 200)}."
         )
     return section
+
+
+def file_facts(path: Path | None) -> dict[str, Any]:
+    """Return what tells whether a report is about a file as it is now."""
+    one = path is not None and path.is_file()
+    return {"name": path and path.name, "bytes": path.stat().st_size if path and one else None}
+
+
+def json_path(target: Path) -> Path:
+    """Return where the JSON text of a page goes."""
+    return target.with_suffix(".json")
 
 
 def check_target(path: str | os.PathLike[str], source: Path | None, *, overwrite: bool) -> Path:

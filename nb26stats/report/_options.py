@@ -6,8 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nb26stats._check import as_float, as_list, as_text
+from nb26stats._check import as_choice, as_float, as_list, as_text
 
+SECTIONS = (
+    "header",
+    "contents",
+    "trials",
+    "units",
+    "psth",
+    "raster",
+    "behavior",
+    "learning",
+    "components",
+    "information",
+    "warnings",
+    "versions",
+)
+"""Modules of this folder, in the order of the page; each has ``section(context) -> Section``."""
 WINDOW = (-0.5, 1.0)
 BIN_SIZE = 0.025
 MAX_BINS = 20_000
@@ -26,11 +41,16 @@ class Options:
     areas: tuple[str, ...] | None = None
     quality: str | None = None
     trials: str | None = None
+    sections: tuple[str, ...] | None = None
 
     @property
     def selects(self) -> bool:
         """Whether anything that bears on the spike counts was chosen by the caller."""
-        return any(value is not None for value in vars(self).values())
+        return any(v is not None for name, v in vars(self).items() if name != "sections")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the choices as plain values, tuples as lists."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
 
 def make_options(
@@ -43,6 +63,7 @@ def make_options(
     areas: Sequence[str] | str | None = None,
     quality: str | None = None,
     trials: str | None = None,
+    sections: Sequence[str] | str | None = None,
 ) -> Options:
     """Check the kinds of the choices; whether the file has such a column shows later."""
     span: tuple[float, float] | None = None
@@ -58,6 +79,12 @@ def make_options(
         names = tuple(as_text(a, "areas") for a in as_list(areas, "areas"))
         if not names:
             raise ValueError("areas must name at least one area")
+    chosen: tuple[str, ...] | None = None
+    if sections is not None:
+        asked = {as_choice(name, "sections", SECTIONS) for name in as_list(sections, "sections")}
+        if not asked:
+            raise ValueError("sections must name at least one section")
+        chosen = tuple(name for name in SECTIONS if name in asked)
     texts: dict[str, Any] = {
         "table": table,
         "align_to": align_to,
@@ -76,4 +103,4 @@ def make_options(
             f"window=({start:g}, {stop:g}) holds more than {MAX_BINS} bins of "
             f"{bin_size or BIN_SIZE:g} s; choose a wider --bin (bin_size) or a shorter --window"
         )
-    return Options(window=span, bin_size=bin_size, areas=names, **texts)
+    return Options(window=span, bin_size=bin_size, areas=names, sections=chosen, **texts)

@@ -100,7 +100,14 @@ def escape(text: object) -> str:
     return html.escape(plain, quote=True)
 
 
-def page(title: str, subtitle: str, sections: Sequence[Section], *, footer: str) -> str:
+def page(
+    title: str,
+    subtitle: str,
+    lines: Sequence[tuple[str, str]],
+    sections: Sequence[Section],
+    *,
+    footer: str,
+) -> str:
     """Return the whole page."""
     contents = "\n".join(f'<li><a href="#{s.key}">{escape(s.title)}</a></li>' for s in sections)
     body = "\n".join(_section(s) for s in sections)
@@ -117,7 +124,7 @@ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 <body>
 <h1>{escape(title)}</h1>
 <p class="sub">{escape(subtitle)}</p>
-{_summary(sections)}
+{_summary(lines)}
 <nav aria-label="Contents">
 <ol>
 {contents}
@@ -130,10 +137,15 @@ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
 """
 
 
-def summary_lines(sections: Sequence[Section]) -> list[tuple[str, str]]:
-    """Return the five lines of the summary box: what the file is, what was found, what not."""
+def summary_lines(sections: Sequence[Section], *, partial: bool = False) -> list[tuple[str, str]]:
+    """Return the lines of the summary box: what the file is, what was found, what not.
+
+    Five lines, or with ``partial`` those that the sections bear on.
+    """
     lines = []
     for key, label in SUMMARY:
+        if partial and all(s.line != key for s in sections):
+            continue
         found = " ".join(s.finding for s in sections if s.line == key and s.finding)
         if not found:
             found = "Nothing could be said, see the last line."
@@ -146,11 +158,8 @@ def summary_lines(sections: Sequence[Section]) -> list[tuple[str, str]]:
     return lines
 
 
-def _summary(sections: Sequence[Section]) -> str:
-    rows = "\n".join(
-        f"<dt>{escape(label)}</dt><dd>{_prose(text)}</dd>"
-        for label, text in summary_lines(sections)
-    )
+def _summary(lines: Sequence[tuple[str, str]]) -> str:
+    rows = "\n".join(f"<dt>{escape(label)}</dt><dd>{_prose(text)}</dd>" for label, text in lines)
     return f'<dl class="summary">\n{rows}\n</dl>'
 
 
