@@ -73,6 +73,7 @@ def assert_same(then: str, now: str) -> None:
 
 def test_every_notebook_is_here() -> None:
     assert [path.stem for path in NOTEBOOKS] == [
+        "00_start",
         "01_streaming",
         "02_streaming_limits",
         "03_information",
