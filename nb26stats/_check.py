@@ -164,6 +164,9 @@ def as_list(value: object, name: str) -> list[Any]:
     """Return a list; text and scalars become a one-element list (R drops length-1 vectors)."""
     if value is None:
         raise TypeError(f"{name} must not be None")
+    if getattr(value, "ndim", 1) == 0:
+        # an array without axes has an iterator that only raises
+        return [value[()]]  # type: ignore[index]
     if isinstance(value, (str, bytes, numbers.Number)) or not isinstance(value, Iterable):
         return [value]
     return list(value)

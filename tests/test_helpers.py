@@ -83,6 +83,7 @@ def test_choices_text_bools_lists() -> None:
     assert c.as_list("ab", "x") == ["ab"]
     assert c.as_list(3.0, "x") == [3.0]
     assert c.as_list((1, 2), "x") == [1, 2]
+    assert c.as_list(np.array(3.0), "x") == [3.0]
     with pytest.raises(TypeError, match="None"):
         c.as_list(None, "x")
 

@@ -13,10 +13,12 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from nb26stats._dispatch import core
+from nb26stats._warnings import NB26StatsWarning
 from nb26stats.datasets import load_ibl_csv
 from nb26stats.learning import (
     DNNLearningRule,
     _native,
+    behavior_metrics,
     compare_architectures,
     compare_learning_rules,
     encode_contrast,
@@ -130,6 +132,23 @@ def test_more_runs_than_there_is_memory() -> None:
     est = DNNLearningRule("1L")
     with pytest.raises(MemoryError):
         est.simulate(X, Y, theta=np.full(5, 0.1), n_runs=10**14)
+    for n_runs, said in ((10**18, str(10**18)), (2**70, "1e21")):
+        _refuses(
+            lambda n_runs=n_runs: est.simulate(X, Y, theta=np.full(5, 0.1), n_runs=n_runs),
+            ValueError,
+            f"n_runs={said} must be at most 6",
+        )
+
+
+def test_runs_that_explode_are_no_silent_choices() -> None:
+    est = DNNLearningRule("1L", rule="rpe")
+    theta = np.r_[np.full(6, 0.1), 1e200, 2.0]
+    message = r"^the weights of 3 of 3 runs explode, those of run 0 at trial [1-9]\d*: choices "
+    with pytest.warns(NB26StatsWarning, match=message) as caught:
+        run = est.simulate(X, Y, theta=theta, n_runs=3, random_state=0)
+    at = int(re.search(r"trial (\d+)", str(caught[0].message))[1])  # type: ignore[index]
+    assert np.isfinite(run.p_right[0, :at]).all()
+    assert np.isnan(run.p_right[0, at:]).all()
 
 
 def test_runs_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,6 +290,8 @@ def test_jobs_are_checked_before_the_work() -> None:
             call(data, n_jobs=0)
         with pytest.raises(TypeError, match=r"^n_jobs must be a whole number, got 'all' \(str\)$"):
             call(data, n_jobs="all")
+        with pytest.raises(ValueError, match=r"^n_jobs=1000000 must lie in \[-32768, 32768\]$"):
+            call(data, n_jobs=1e6)
 
 
 def test_a_wrong_contrast_of_a_table_is_called_by_its_column() -> None:
@@ -305,3 +326,83 @@ def test_sessions_of_another_length_are_not_drawn() -> None:
 def test_what_is_no_path(path: Any) -> None:
     with pytest.raises(TypeError, match=r"^path must be the path of a csv file, got "):
         load_ibl_csv(path)
+
+
+def test_arrays_without_axes_are_single_values() -> None:
+    np.testing.assert_array_equal(encode_contrast(np.array(0.3)), encode_contrast([0.3]))
+    kw = {"rewards": np.array(1.0), "sessions": np.array("a")}
+    with pytest.warns(NB26StatsWarning, match="all 1 counted choices are right"):
+        est = DNNLearningRule("1L", **SMALL).fit(X[:1], np.array(1), **kw)  # type: ignore[arg-type]
+    assert est.n_trials_ == 1
+    for name in ("rewards", "correct_side", "sessions", "likelihood_mask"):
+        given = {"rewards": R, name: np.array(1.0)}
+        _refuses(
+            lambda given=given: DNNLearningRule("1L").fit(X, Y, **given),
+            ValueError,
+            f"{name} has 1 values, but X has 60 trials",
+        )
+    _refuses(
+        lambda: _fit(alpha_bounds=np.array(0.1)), ValueError, "alpha_bounds must be a pair (low"
+    )
+
+
+def test_ragged_lists_have_no_place() -> None:
+    ragged = [[1], [0, 1]] * 30
+    message = "must be a flat sequence of numbers, got a ragged one"
+    _refuses(lambda: encode_contrast(ragged), ValueError, f"c {message}")  # type: ignore[arg-type]
+    _refuses(lambda: DNNLearningRule().fit(X, ragged, rewards=R), ValueError, f"y {message}")  # type: ignore[arg-type]
+    _refuses(lambda: DNNLearningRule().fit(X, Y, rewards=ragged), ValueError, f"rewards {message}")  # type: ignore[arg-type]
+
+
+def test_values_just_beyond_the_end_are_told_from_it() -> None:
+    just = 1.0 + 2.0**-52
+    shown = "got 1.0000000000000002 at trial 0"
+    _refuses(lambda: DNNLearningRule().fit(X[:1], just, rewards=1), ValueError,
+             f"y must hold 0 (left) or 1 (right), {shown}")  # fmt: skip
+    _refuses(lambda: DNNLearningRule().fit(X[:1], 1, rewards=just), ValueError,
+             f"rewards must lie in [0, 1] or be NaN, {shown}")  # fmt: skip
+    _refuses(lambda: encode_contrast([just]), ValueError,
+             f"c must hold fractions in [-1, 1], {shown}")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("1", 1),
+        (("day", 1), ("day", 2)),
+        (True, "a"),
+        (("day", 1), "b"),
+        tuple(np.array(["2020-01-01T10", "2020-01-02"], "M8[ns]")),
+    ],
+)
+def test_labels_of_sessions_stay_what_they_are(first: Any, second: Any) -> None:
+    sessions = [first] * 30 + [second] * 30
+    curve = _fit("1L").learning_curve(X, Y, rewards=R, sessions=sessions, n_runs=2, random_state=0)  # type: ignore[arg-type]
+    assert curve.animal["session"].tolist() == [first, second]
+    np.testing.assert_array_equal(curve.animal["n_trials"], 30)
+    assert curve.sessions is not None
+    assert curve.sessions.shape == (T,)
+    assert [*curve.sessions[[0, -1]]] == [first, second]
+    assert len(curve.plot()) == 3
+
+
+def test_sessions_named_by_the_finest_times() -> None:
+    days = np.array(["2020-01-01", "2020-01-02"], "M8[ns]")
+    table = behavior_metrics(CONTRAST, Y, sessions=np.repeat(days, 30))
+    assert table["session"].dtype.kind == "M"
+    assert table["session"].tolist() == [*pd.to_datetime(days)]
+    _refuses(
+        lambda: behavior_metrics(CONTRAST, Y, sessions=np.full(T, "NaT", "M8[ns]")),
+        ValueError,
+        "sessions must label every trial, got a missing label at trial 0",
+    )
+
+
+def test_more_threads_than_the_system_has() -> None:
+    run = DNNLearningRule("1L", n_threads=2**31 - 1).simulate(
+        X, Y, theta=np.full(5, 0.1), n_runs=3000, random_state=0
+    )
+    want = DNNLearningRule("1L", n_threads=1).simulate(
+        X, Y, theta=np.full(5, 0.1), n_runs=3000, random_state=0
+    )
+    np.testing.assert_array_equal(run.choice, want.choice)

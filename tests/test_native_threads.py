@@ -33,6 +33,8 @@ def test_counts() -> None:
     assert threads_for(3, 2) == 2
     assert threads_for(0, 0) == threads_for(5, 1) == 1
     assert core().threads_used(2, 2) == 2
+    # a thread that the system refuses would end the process
+    assert 256 <= threads_for(2**31 - 1, 2**40) <= max(256, os.cpu_count() or 1)
     with pytest.raises(ValueError, match="n_threads=-1 must be 0"):
         threads_for(-1, 2)
 

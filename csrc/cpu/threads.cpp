@@ -11,6 +11,9 @@
 namespace nb26 {
 namespace {
 
+// A system that refuses a thread makes OpenMP end the process; no answer depends on the count.
+constexpr int kMost = 256;
+
 std::atomic<bool> in_forked_child{false};
 
 void mark_child() { in_forked_child.store(true, std::memory_order_relaxed); }
@@ -29,7 +32,8 @@ int threads_for(int requested, std::int64_t tasks) {
   if (fork_guard != 0 || in_forked_child.load(std::memory_order_relaxed) || omp_in_parallel()) {
     return 1;
   }
-  const int offered = requested == 0 ? omp_get_max_threads() : requested;
+  const int most = std::max(kMost, omp_get_num_procs());
+  const int offered = std::min(requested == 0 ? omp_get_max_threads() : requested, most);
   return static_cast<int>(std::clamp<std::int64_t>(tasks, 1, offered));
 }
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nb26stats._check import as_list, as_vector, unmasked
 
 
-def as_column(value: object, name: str, n: int, of: str = "X") -> NDArray[np.float64]:
+def as_column(value: object, name: str, n: int | None, of: str = "X") -> NDArray[np.float64]:
     """Return n numbers; True is 1, and what is missing is NaN.
 
     Parameters
@@ -20,19 +20,24 @@ def as_column(value: object, name: str, n: int, of: str = "X") -> NDArray[np.flo
         Numbers or booleans; None, NaN, pandas' NA and masked entries are missing.
     name : str
         What a message calls it.
-    n : int
-        Number of trials.
+    n : int or None
+        Number of trials; None for as many as there are.
     of : str
         What has n trials, for the message.
     """
     if isinstance(value, (Mapping, Set)):
         raise TypeError(f"{name} must be a sequence with a value per trial, got {_kind(value)}")
-    # one trial comes from R as a scalar
-    plain = as_list(value, name) if np.ndim(value) == 0 else value  # type: ignore[arg-type]
+    # one trial comes from R as a scalar, and what can be read only once is read here
+    plain = value if getattr(value, "ndim", 0) else as_list(value, name)
     out = as_vector(_plain(plain), name)
-    if len(out) != n:
+    if n is not None and len(out) != n:
         raise ValueError(f"{name} has {len(out)} values, but {of} has {n} trials")
     return out
+
+
+def shown(value: float) -> str:
+    """Return a number for a message, with the digits that tell it from its neighbours."""
+    return repr(float(value)).removesuffix(".0")
 
 
 def _kind(value: object) -> str:
@@ -105,13 +110,22 @@ def as_labels(value: object, n: int, of: str = "X") -> tuple[NDArray[np.int64], 
     return codes, tuple(seen)
 
 
+def as_array(labels: tuple[Any, ...]) -> NDArray[Any]:
+    """Return labels as an array of one axis, of objects where NumPy would change them."""
+    try:
+        out = np.asarray(labels)
+    except ValueError:
+        out = np.empty(0)
+    same = out.ndim == 1 and out.tolist() == list(labels)
+    return out if same else np.fromiter(labels, dtype=object, count=len(labels))
+
+
 def _label_list(value: Any) -> list[Any]:
+    """Return the labels as hashable objects."""
     if isinstance(value, np.ma.MaskedArray):
         value = unmasked(value)
     if hasattr(value, "ndim") and value.ndim > 1:
         raise ValueError(f"sessions must be one-dimensional, got shape {value.shape}")
-    return (
-        value.tolist()
-        if hasattr(value, "tolist") and np.ndim(value)
-        else as_list(value, "sessions")
-    )
+    # lists of NumPy's finest times hold counts of nanoseconds
+    whole = hasattr(value, "tolist") and np.ndim(value) and value.dtype.kind not in "mM"
+    return list(value.tolist()) if whole else as_list(value, "sessions")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nb26stats._check import as_bool, as_float
 
-from ._columns import as_column
+from ._columns import as_column, shown
 
 
 def encode_contrast(c: ArrayLike, p: float | None = 5.0, bias: bool = True) -> NDArray[np.float64]:
@@ -66,17 +63,15 @@ def encode_contrast(c: ArrayLike, p: float | None = 5.0, bias: bool = True) -> N
 
 def check_contrast(value: object, name: str) -> NDArray[np.float64]:
     """Return signed contrasts in [-1, 1]."""
-    # what can be read only once is read before it is counted
-    held: Any = list(value) if isinstance(value, Iterator) else value
-    contrast = as_column(held, name, int(np.size(held)))
+    contrast = as_column(value, name, None)
     wrong = ~(np.abs(contrast) <= 1.0)
     if wrong.any():
         at = int(np.argmax(wrong))
         if np.isnan(contrast[at]):
             raise ValueError(f"{name} must be known on every trial, got NaN at trial {at}")
         raise ValueError(
-            f"{name} must hold fractions in [-1, 1], got {contrast[at]:g} at trial {at}: contrasts "
-            "in percent must be divided by 100"
+            f"{name} must hold fractions in [-1, 1], got {shown(contrast[at])} at trial {at}: "
+            "contrasts in percent must be divided by 100"
         )
     return contrast
 
@@ -94,6 +89,6 @@ def check_choice(value: object, name: str, n: int) -> NDArray[np.float64]:
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(
-            f"{name} must hold 0 (left) or 1 (right), got {choice[at]:g} at trial {at}"
+            f"{name} must hold 0 (left) or 1 (right), got {shown(choice[at])} at trial {at}"
         )
     return choice

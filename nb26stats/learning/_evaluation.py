@@ -16,6 +16,7 @@ from nb26stats._seed import as_seed
 
 from . import _native
 from ._blocks import cross_validate
+from ._columns import as_array
 from ._contrast import check_contrast
 from ._course import LearningCurve, curve_of, sided
 from ._fit import BAR_DELAY, prior_of
@@ -23,7 +24,7 @@ from ._fitted import path
 from ._model import F64, Model
 from ._options import Options, read_options
 from ._profile import profile
-from ._simulation import SimulationResult, simulate
+from ._simulation import SimulationResult, check_runs, simulate
 from ._start_draws import start_task
 from ._theta import check_theta
 from ._trials import Trials, check_inputs, check_side, check_trials
@@ -207,7 +208,7 @@ class LearningMethods:
         options = self._options()
         x = check_inputs(X)
         side = check_side(correct_side, len(x))
-        runs = as_int(n_runs, "n_runs", minimum=1)
+        runs = check_runs(n_runs, len(x))
         if theta is None:
             check_is_fitted(self, "theta_")
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -284,13 +285,13 @@ class LearningMethods:
             trials.x,
             trials.correct_side,
             self.theta_,
-            n_runs=as_int(n_runs, "n_runs", minimum=1),
+            n_runs=check_runs(n_runs, len(trials)),
             seed=as_seed(random_state),
             n_threads=options.n_threads,
         )
         labels = None
         if trials.sessions is not None:
-            labels = np.asarray(trials.session_labels)[trials.sessions]
+            labels = as_array(trials.session_labels)[trials.sessions]
         return curve_of(
             c,
             trials.choice,

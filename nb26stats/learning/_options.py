@@ -183,7 +183,8 @@ def _scale(value: object, name: str, largest: float) -> float:
 
 def check_jobs(value: object) -> int | None:
     """Return n_jobs, of which 0 is none."""
-    jobs = None if value is None else as_int(value, "n_jobs")
+    most = 2**15  # joblib starts a process for each
+    jobs = None if value is None else as_int(value, "n_jobs", minimum=-most, maximum=most)
     if jobs == 0:
         raise ValueError("n_jobs=0 must be at least 1, or negative to count from all cores")
     return jobs

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from nb26stats._check import as_int
 from nb26stats._results import Result
+from nb26stats._warnings import warn
 
 from . import _native
 from ._model import F64, Model
@@ -81,6 +83,12 @@ class SimulationResult(Result):
         return "\n".join(lines)
 
 
+def check_runs(n_runs: object, n_trials: int) -> int:
+    """Return the number of runs; NumPy has no arrays for more than there are numbers."""
+    runs, most = as_int(n_runs, "n_runs", minimum=1), 2**55 // n_trials
+    return as_int(runs, "n_runs", maximum=most)
+
+
 def simulate(
     model: Model, x: F64, side: F64, theta: F64, *, n_runs: int, seed: int, n_threads: int
 ) -> SimulationResult:
@@ -88,4 +96,13 @@ def simulate(
     choice, reward, p_right, weights = _native.simulate(
         model, x, side, theta, n_runs=n_runs, seed=seed, n_threads=n_threads
     )
+    lost = ~np.isfinite(weights).all(axis=1)
+    if lost.any():
+        run = int(np.argmax(lost))
+        gone = np.isnan(p_right[run])
+        since = f" at trial {int(np.argmax(gone))}" if gone.any() else " at the end"
+        warn(
+            f"the weights of {int(lost.sum())} of {n_runs} runs explode, those of run {run}{since}:"
+            " choices without a probability (p_right is NaN) mean nothing; lower alpha"
+        )
     return SimulationResult(choice, reward, p_right, weights, seed)

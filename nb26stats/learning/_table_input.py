@@ -11,7 +11,7 @@ import numpy as np
 from nb26stats._check import as_bool
 from nb26stats._warnings import warn
 
-from ._columns import as_column
+from ._columns import as_column, shown
 from ._contrast import check_contrast, encode_contrast
 from ._trials import Trials, check_trials
 
@@ -225,8 +225,8 @@ def _check_codes(choice: Any) -> None:
     wrong = ~np.isnan(values) & (values != 0.0) & (values != 1.0)
     at = int(np.argmax(wrong))
     raise ValueError(
-        f"choice must hold 0 (left), 1 (right) or NaN (no response), got {values[at]:g} at trial "
-        f"{at}{advice}"
+        f"choice must hold 0 (left), 1 (right) or NaN (no response), got {shown(values[at])} at "
+        f"trial {at}{advice}"
     )
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nb26stats._check import as_bool, as_numbers
 
-from ._columns import as_column, as_labels
+from ._columns import as_column, as_labels, shown
 from ._model import MOST_INPUTS, REWARD_RULES, Model
 
 F64 = NDArray[np.float64]
@@ -115,7 +115,7 @@ def check_trials(
     wrong = known & (choice != 0.0) & (choice != 1.0)
     if wrong.any():
         raise ValueError(
-            f"y must hold 0 (left) or 1 (right), got {choice[wrong][0]:g} at {_first(wrong)}"
+            f"y must hold 0 (left) or 1 (right), got {shown(choice[wrong][0])} at {_first(wrong)}"
         )
     if rewards is None and correct_side is None:
         raise ValueError(
@@ -219,7 +219,7 @@ def _share(value: object, name: str, n: int) -> F64:
     wrong = (out < 0.0) | (out > 1.0)
     if wrong.any():
         raise ValueError(
-            f"{name} must lie in [0, 1] or be NaN, got {out[wrong][0]:g} at {_first(wrong)}"
+            f"{name} must lie in [0, 1] or be NaN, got {shown(out[wrong][0])} at {_first(wrong)}"
         )
     return out
 

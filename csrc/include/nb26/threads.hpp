@@ -5,7 +5,8 @@
 
 namespace nb26 {
 
-// Threads for a loop over `tasks` tasks: requested (0: what OpenMP offers), never more than tasks.
+// Threads for a loop over `tasks` tasks: requested (0: what OpenMP offers), never more than tasks,
+// nor than 256 or the number of processors, whichever is more.
 // Answers 1 inside a parallel region, and in a forked child, where OpenMP's pool does not exist.
 int threads_for(int requested, std::int64_t tasks);
 
