@@ -145,30 +145,37 @@ def test_new_rows_are_answered_by_the_same_resamples(data: Any, model: Any) -> N
 def test_estimands_are_averages_over_the_treated(data: Any, model: Any, slow: Any) -> None:
     expected, _, unit = slow
     t = data.treatment
-    prior, c = expected.prior[t], unit * (expected.mean[1] - expected.mean[0])[t]
+    prior = expected.prior[t]
     prior_b = expected.prior_b[t]
-    c_b = unit * (expected.mean_b[1] - expected.mean_b[0])[t]
 
     erpf = model.estimand_interval("erpf")
     assert (erpf.lower, erpf.upper) == (pytest.approx(prior.mean()), 1.0)
-    low = np.quantile(prior_b.mean(axis=0), 0.05)
-    assert erpf.ci_low == pytest.approx(min(prior.mean(), low))
+    # resamples tell the spread about the estimate
+    shares = np.clip(prior.mean() + prior_b.mean(axis=0) - prior_b.mean(), 0, 1)
+    assert erpf.ci_low == pytest.approx(min(prior.mean(), np.quantile(shares, 0.05)))
     assert (erpf.ci_high, erpf.n, erpf.level) == (1.0, int(t.sum()), 0.9)
 
+    r = data.y - unit * expected.mean[0]
+    odds = model.propensity_[~t] / (1 - model.propensity_[~t])
+    value = r[t].mean() - np.average(r[~t], weights=odds)
     att = model.estimand_interval("att", level=0.8)
-    assert (att.lower, att.upper) == (pytest.approx(c.mean()), pytest.approx(c.mean()))
-    ends = np.quantile(c_b.mean(axis=0), [0.1, 0.9])
-    assert att.ci_low == pytest.approx(min(c.mean(), ends[0]))
-    assert att.ci_high == pytest.approx(max(c.mean(), ends[1]))
+    assert (att.lower, att.upper) == (pytest.approx(value), pytest.approx(value))
+    shares = odds / odds.sum()
+    influence = shares * (r[~t] - np.average(r[~t], weights=odds)) / (1 - shares)
+    error = np.sqrt((influence**2).sum() + r[t].var(ddof=1) / (t.sum() - 1))
+    assert (att.ci_low, att.ci_high) == (
+        pytest.approx(value - 1.2815516 * error),
+        pytest.approx(value + 1.2815516 * error),
+    )
 
     effect = model.estimand_interval("responder_effect")
     assert (effect.lower, effect.upper) == (
-        pytest.approx(c.mean()),
-        pytest.approx(c.mean() / prior.mean()),
+        pytest.approx(value),
+        pytest.approx(value / prior.mean()),
     )
-    ends_b = np.sort([c_b.mean(axis=0), c_b.mean(axis=0) / prior_b.mean(axis=0)], axis=0)
-    assert effect.ci_low == pytest.approx(min(effect.lower, np.quantile(ends_b[0], 0.05)))
-    assert effect.ci_high == pytest.approx(max(effect.upper, np.quantile(ends_b[1], 0.95)))
+    limit = value - 1.6448536 * error
+    assert effect.ci_low == pytest.approx(limit, abs=0.01 * error)
+    assert effect.ci_high > (value + 1.6448536 * error) / prior.mean()
 
     care = model.estimand_interval("care")
     limits = model.effect_bounds_[t].mean(axis=0)
@@ -187,6 +194,32 @@ def test_estimands_of_a_subset(data: Any, model: Any) -> None:
     for none in (~data.treatment, np.zeros(N, bool), []):
         with pytest.raises(ValueError, match=r"subset holds none of the \d+ treated rows"):
             model.estimand_interval("att", subset=none)
+
+
+def test_controls_of_the_subset_correct_its_effect(data: Any, model: Any) -> None:
+    t, r = data.treatment, data.y - model.null_mean_
+    odds = model.propensity_ / (1 - model.propensity_)
+    most = data.X[:, 0] > np.quantile(data.X[:, 0], 0.2)
+    assert (most & ~t).sum() >= 30
+    few = most & (t | (np.cumsum(most & ~t) <= 29))
+    selected = most & t
+    for subset, controls in ((most, most & ~t), (few, ~t), (selected, ~t), (None, ~t)):
+        rows = t if subset is None else subset & t
+        value = r[rows].mean() - np.average(r[controls], weights=odds[controls])
+        found = model.estimand_interval("att", subset=subset)
+        assert (found.lower, found.n) == (pytest.approx(value), rows.sum())
+        assert found.ci_low < value < found.ci_high
+    one = model.estimand_interval("att", subset=[int(np.flatnonzero(t)[0])])
+    assert np.isnan(one.ci_low)
+    assert np.isnan(one.ci_high)
+    assert "post-selection" in model.summary()
+
+
+@SMALL
+def test_a_randomised_trial_weighs_its_controls_alike(data: Any) -> None:
+    model = fitted(data, randomized=True)
+    t, r = data.treatment, data.y - model.null_mean_
+    assert model.estimand_interval("att").lower == pytest.approx(r[t].mean() - r[~t].mean())
 
 
 @SMALL

@@ -1,4 +1,4 @@
-"""Which treated rows an estimand averages over."""
+"""Which treated rows an estimand averages over, and which controls stand for them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from nb26stats._check import as_int, as_list
 
 from ._rows import Rows
+
+MIN_CONTROLS = 30
+"""Controls of a subset below which all controls stand for its treated rows."""
 
 
 def subset_rows(rows: Rows, trimmed: NDArray[np.bool_], subset: Any) -> NDArray[np.int64]:
@@ -30,6 +33,20 @@ def subset_rows(rows: Rows, trimmed: NDArray[np.bool_], subset: Any) -> NDArray[
             "averages over treated rows"
         )
     return which
+
+
+def subset_controls(rows: Rows, excluded: NDArray[np.bool_], subset: Any) -> NDArray[np.int64]:
+    """Return positions in ``rows`` of the controls that a subset holds, all if it holds few.
+
+    A mask that covariates make holds the controls of the same region. One that knows treated rows
+    alone, or was made by outcomes, tells no region.
+    """
+    usable = ~rows.treated & ~excluded
+    if subset is not None:
+        inside = np.flatnonzero(usable & _mask(subset, rows.n_given)[rows.kept])
+        if len(inside) >= MIN_CONTROLS:
+            return inside
+    return np.flatnonzero(usable)
 
 
 def _mask(subset: Any, n: int) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from nb26stats._progress import bar
 
 from ._base import C2GBase
 from ._density import Bounds
-from ._estimands import bounds, effect_bounds
+from ._estimands import around, bounds, effect_bounds
 from ._rows import Rows
 from ._scores import Scores
 from ._two_arms import Rule, fit_two_arms, nobody, own_rows
@@ -130,19 +130,23 @@ class NonparametricC2G(C2GBase):
     :class:`nb26stats.SemiparametricC2G` finds more. It does not use the sign of an effect: where
     that is known and the noise is simple, one-sided tests can do as well.
 
-    Averages of the effect are intervals, since the prior is only bounded; see
-    ``estimand_interval``. Prefer "responder_effect", which divides once, to "care", which divides
-    row by row. Both rest on differences of means over many neighbours, which smoothing pulls
-    towards each other: on 1,000 additive trials with strong effects the average effect on the
-    treated comes out 15 % too small, and where a covariate drives both treatment and outcome the
-    smoothed means of the controls keep part of that confounding.
+    The average effect on the treated ("att") needs no prior: outcomes of treated rows less the
+    smoothed mean of controls, less the same at controls weighted by the odds of treatment. It is
+    doubly robust, right where the smoothed mean or the odds are. Its normal limits are for the
+    effect in the population of treated rows, and cover that of the treated rows at hand at least
+    as often. The published formula averages the difference of two smoothed means, and errs where
+    the smoothing does: in 48 runs of each of nine simulated designs with effects it was 6 to 32 %
+    off, and its limits at a level of 0.9 covered in 0 to 85 % of runs. From residuals it is
+    within 2.5 %, and limits cover in 85 to 96 %.
 
-    Confidence limits are percentiles over resamples with bandwidths held. They tell the sampling
-    error and not that bias: those of the average effect at a level of 0.9 covered in nine of ten
-    simulated trials without an effect, and in half of those with a moderate one. A single
-    resample's bound of the prior overshoots, so that limits of "erpf" and the upper limit of
-    "responder_effect" rarely add to the bounds themselves; and the bound itself overshoots where
-    rows are few.
+    Other averages of the effect are intervals, since the prior is only bounded; see
+    ``estimand_interval``. Prefer "responder_effect", which divides "att" once by the least share
+    of responders, to "care", which divides row by row and averages the smoothed difference, its
+    bias included. "erpf" and "responder_effect" are as good as the bound of the prior: it
+    overshoots where rows are few, arms unequal, or effects neither small nor additive, and the
+    upper end of "responder_effect" is then too low. Their limits add the spread over resamples,
+    with bandwidths held, and not that bias: at a level of 0.9 those of "responder_effect" covered
+    in 96 % of additive runs or more, and in 50 to 96 % of the others.
 
     References
     ----------
@@ -164,6 +168,7 @@ class NonparametricC2G(C2GBase):
     _max_columns: ClassVar[int | None] = 50
     _pi0_choices: ClassVar[tuple[str, ...]] = ("auto", "conservative", "plugin")
     _ci_holds_bounds: ClassVar[bool] = True
+    _att_from_residuals: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -348,4 +353,7 @@ class NonparametricC2G(C2GBase):
 
     def _resampled_ends(self, estimand: str, which: I64) -> tuple[F64, F64]:
         at = self._own.treated[which]
-        return bounds(estimand, self._prior_b[:, at], self._difference_b[:, at])
+        lower, upper = bounds(estimand, self._prior_b[:, at], self._difference_b[:, at])
+        if estimand == "erpf":
+            lower = around(self._ends(estimand, which)[0], lower)
+        return lower, upper

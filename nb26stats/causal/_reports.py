@@ -10,11 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from nb26stats._check import as_choice, as_prob
 
-from ._estimand_rows import subset_rows
+from ._estimand_rows import subset_controls, subset_rows
+from ._estimands import (
+    Att,
+    att_limits,
+    doubly_robust_att,
+    responder_bounds,
+    responder_limits,
+)
 from ._options import ESTIMANDS
-from ._overlap import Overlap
+from ._overlap import Overlap, odds
 from ._results import C2GResult, EstimandInterval
 from ._rows import Rows
+from ._scores import Scores
 from ._table import details, estimand_table, row_table
 
 if TYPE_CHECKING:
@@ -37,8 +45,12 @@ class Reports:
 
     _ci_holds_bounds: ClassVar[bool] = False
     """Whether confidence limits are widened to the ends themselves."""
+    _att_from_residuals: ClassVar[bool] = False
+    """Whether effects on the treated come from residuals, not from the model's own ends."""
 
     _rows: Rows
+    _scores: Scores
+    propensity_: F64
     _overlap: Overlap
     _setting: Setting
     control_used_: str
@@ -68,6 +80,7 @@ class Reports:
             among responders, which is the more stable; mean effect of treatment on the treated.
         subset : array-like, optional
             Boolean mask over the rows given to ``fit``, or positions of rows; treated rows count.
+            Best a mask made from covariates; see the notes.
         level : float, default=0.9
             Level of the confidence limits.
 
@@ -79,20 +92,62 @@ class Reports:
         ------
         ValueError
             If ``level`` is outside (0, 1), or no treated row is in the subset.
+
+        Notes
+        -----
+        Where the model bounds the prior alone (:class:`nb26stats.NonparametricC2G`), the effect on
+        the treated does without the prior: it is the mean of the treated rows' outcomes less their
+        mean without response, less the same mean over controls that are weighted by the odds of
+        treatment to look like the treated rows. Controls of the subset are taken, 30 or more; with
+        fewer, as where ``subset`` tells only treated rows, all controls are. The mean among
+        responders divides that effect by the share of responders. Where the model knows prior and
+        effect (:class:`nb26stats.SemiparametricC2G`), both are means of its own.
+
+        A subset that was chosen by outcomes, or by the selection itself (``selected_``), gives
+        post-selection averages: they overstate effects, and no limits hold for them.
         """
         check_is_fitted(self)
         name = as_choice(estimand, "estimand", ESTIMANDS)
         confidence = as_prob(level, "level")
         which = subset_rows(self._rows, self._overlap.trimmed, subset)
-        lower, upper = self._ends(name, which)
-        resampled = self._resampled_ends(name, which)
-        low = high = float("nan")
-        if resampled is not None:
-            low = float(np.quantile(resampled[0], (1.0 - confidence) / 2.0))
-            high = float(np.quantile(resampled[1], 1.0 - (1.0 - confidence) / 2.0))
-            if self._ci_holds_bounds:
-                low, high = min(lower, low), max(upper, high)
+        if self._att_from_residuals and name in ("att", "responder_effect"):
+            att = self._att(which, subset_controls(self._rows, self._overlap.excluded, subset))
+            lower, upper, low, high = self._of_att(name, att, which, confidence)
+        else:
+            lower, upper = self._ends(name, which)
+            low, high = self._percentiles(name, which, confidence)
+        if self._ci_holds_bounds:
+            # NaN stays NaN
+            low, high = float(np.minimum(lower, low)), float(np.maximum(upper, high))
         return EstimandInterval(float(lower), float(upper), low, high, len(which), name, confidence)
+
+    def _percentiles(
+        self, estimand: str, which: NDArray[np.int64], level: float
+    ) -> tuple[float, float]:
+        resampled = self._resampled_ends(estimand, which)
+        if resampled is None:
+            return float("nan"), float("nan")
+        tail = (1.0 - level) / 2.0
+        return float(np.quantile(resampled[0], tail)), float(np.quantile(resampled[1], 1.0 - tail))
+
+    def _att(self, which: NDArray[np.int64], controls: NDArray[np.int64]) -> Att:
+        """Return the effect on treated rows from residuals, weighted by the propensity."""
+        rows = self._rows
+        residual = rows.y - self._scores.null_mean
+        e = self.propensity_[rows.kept[controls]]
+        weight = None if self._setting.randomized else odds(e)
+        return doubly_robust_att(residual[which], residual[controls], weight)
+
+    def _of_att(
+        self, estimand: str, att: Att, which: NDArray[np.int64], level: float
+    ) -> tuple[float, float, float, float]:
+        """Return ends and limits of the effect on the treated, or on responders."""
+        if estimand == "att":
+            return att.value, att.value, *att_limits(att, level)
+        share, resampled = self._ends("erpf", which)[0], self._resampled_ends("erpf", which)
+        lower, upper = responder_bounds(att.value, share)
+        shares = np.array([share]) if resampled is None else resampled[0]
+        return float(lower), float(upper), *responder_limits(att, shares, level)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a table with a row per row given to ``fit``, with its index.

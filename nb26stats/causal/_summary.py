@@ -88,14 +88,17 @@ def _notes(result: C2GResult) -> list[str]:
     elif bool(table["ci_low"].isna().all()):
         limits = "No confidence limits: they need resamples, n_bootstrap > 0."
     else:
-        limits = "In brackets: percentiles over resamples of both arms."
+        limits = d.get("limits", "In brackets: percentiles over resamples of both arms.")
     if len(table) and bool((table["lower"] != table["upper"]).any()):
         limits = (
             "lower and upper are what the data allow without an assumption on responders' "
             f"outcomes; sampling error is not in them. {limits}"
         )
     if limits:
-        notes.append(limits)
+        notes.append(
+            f"{limits} Averages over rows that were chosen by outcomes, the selected ones among "
+            "them, are post-selection: they overstate effects, and no limits hold for them."
+        )
     if "zM2" in d:
         notes.append(_of_spread(float(d["zM2"])))
     return [f"[{i}] {note}" for i, note in enumerate(notes, 1)]

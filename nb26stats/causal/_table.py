@@ -56,6 +56,11 @@ def details(estimator: Any) -> dict[str, Any]:
         if value is not None:
             out[name] = float(value)
     out["overlap"] = _overlap_line(estimator)
+    if estimator._att_from_residuals:
+        out["limits"] = (
+            "In brackets: confidence limits, by resamples of both arms; those of the ATT by the "
+            "influence of each row."
+        )
     return out
 
 
