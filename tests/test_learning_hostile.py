@@ -406,3 +406,28 @@ def test_more_threads_than_the_system_has() -> None:
         X, Y, theta=np.full(5, 0.1), n_runs=3000, random_state=0
     )
     np.testing.assert_array_equal(run.choice, want.choice)
+
+
+@pytest.mark.parametrize("architecture", ["1L", "2L"])
+def test_data_on_which_the_fitted_weights_explode(architecture: str) -> None:
+    est = _fit(architecture, rule="rpe", drop_no_response=True)
+    large, y = X.copy(), np.r_[np.nan, Y[1:]]
+    large[20:] *= 1e5
+    message = r"^the weights of the fitted network explode on these data at trial 2\d: "
+    with pytest.warns(NB26StatsWarning, match=message) as caught:
+        assert est.score(large, y, rewards=R) < -1e5
+    at = int(re.search(r"trial (\d+)", str(caught[0].message))[1])  # type: ignore[index]
+    with pytest.warns(NB26StatsWarning, match=f"at trial {at}: "):
+        p = est.one_step_proba(large, y, rewards=R)
+    assert np.isfinite(p[1 : at + 1]).all()
+    est.score(large[:at], y[:at], rewards=R[:at])
+
+
+def test_a_slope_beyond_the_range_of_numbers() -> None:
+    theta = np.r_[0.1, -0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 1e150]
+    est = DNNLearningRule("1L", rule="rpe")
+    value = est.log_likelihood(theta, X, Y, R)
+    assert -1e155 < value < -1e145  # type: ignore[operator]
+    low, slopes = est.log_likelihood(theta, X, Y, R, return_grad=True)  # type: ignore[misc]
+    assert low < -1e6 * T
+    np.testing.assert_array_equal(slopes, 0.0)

@@ -13,6 +13,7 @@ from nb26stats._blas import one_blas_thread
 from nb26stats._check import as_int
 from nb26stats._progress import bar
 from nb26stats._seed import as_seed
+from nb26stats._warnings import warn
 
 from . import _native
 from ._blocks import cross_validate
@@ -65,7 +66,7 @@ class LearningMethods:
         Returns
         -------
         ndarray of shape (T, 2)
-            Rows sum to 1; NaN on trials without a response.
+            Rows sum to 1; NaN on trials without a response, and once weights have exploded.
         """
         return np.exp(self.one_step_log_proba(X, y, rewards=rewards, correct_side=correct_side))
 
@@ -87,9 +88,10 @@ class LearningMethods:
         Returns
         -------
         ndarray of shape (T, 2)
-            Logarithms; NaN on trials without a response.
+            Logarithms; NaN on trials without a response, and once weights have exploded.
         """
         _, model, trials = self._fitted(X, y, rewards=rewards, correct_side=correct_side)
+        self._loglik(model, trials)
         walk = path(model, trials, self.theta_)
         return np.column_stack([walk.log_left, walk.log_right])
 
@@ -116,9 +118,10 @@ class LearningMethods:
         Returns
         -------
         float
-            -0.693 is chance.
+            -0.693 is chance. Where the weights explode on these data the value lies far below all
+            others, with a warning.
         """
-        options, model, trials = self._fitted(
+        _, model, trials = self._fitted(
             X,
             y,
             rewards=rewards,
@@ -126,8 +129,7 @@ class LearningMethods:
             sessions=sessions,
             likelihood_mask=likelihood_mask,
         )
-        loglik, _ = _native.loglik(model, trials, self.theta_[None], n_threads=options.n_threads)
-        return float(loglik[0]) / trials.n_counted
+        return self._loglik(model, trials) / trials.n_counted
 
     def log_likelihood(
         self,
@@ -154,8 +156,9 @@ class LearningMethods:
         Returns
         -------
         float or (float, ndarray of shape (P,))
-            Nats; with the derivatives by ``theta`` as it stands. Where the weights explode the
-            value lies far below all others, with a gradient of zeros.
+            Nats; with the derivatives by ``theta`` as it stands. Where the weights explode, or with
+            ``return_grad`` the derivatives leave the range of numbers, the value lies far below all
+            others, with a gradient of zeros.
         """
         options = self._options()
         trials = check_trials(
@@ -426,6 +429,17 @@ class LearningMethods:
 
     def _options(self) -> Options:
         return read_options(self)
+
+    def _loglik(self, model: Model, trials: Trials) -> float:
+        """Return the log-likelihood of the fit on other data, and warn where weights explode."""
+        loglik, diverged = _native.loglik(model, trials, self.theta_[None], n_threads=1)
+        if diverged[0] >= 0:
+            warn(
+                "the weights of the fitted network explode on these data at trial "
+                f"{trials.position[diverged[0]]}: what it says of later trials means nothing; "
+                "check the scale of X"
+            )
+        return float(loglik[0])
 
     def _seed(self) -> int:
         """Return the key of the fit, if there was one and the parameter does not name another."""
