@@ -217,8 +217,14 @@ class TwoHumps:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [*(("predictive_recursion", name) for name in [*TRUTHS, "bimodal"])]
-    + [("npmle", "heavy"), ("npmle", "bimodal")],
+    [
+        ("predictive_recursion", "normal"),
+        ("predictive_recursion", "heavy"),
+        ("predictive_recursion", "skew"),
+        ("predictive_recursion", "bimodal"),
+        ("npmle", "heavy"),
+        ("npmle", "bimodal"),
+    ],
 )
 def test_error_falls_with_more_residuals(kind: str, name: str) -> None:
     truth = TRUTHS.get(name, TwoHumps())
