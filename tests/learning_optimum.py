@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from nb26stats.learning import DNNLearningRule, encode_contrast
 from nb26stats.learning._model import F64
 from nb26stats.learning._options import read_options
-from nb26stats.learning._start_draws import likeliest_starts
+from nb26stats.learning._start_draws import Draws, likeliest_starts
 from nb26stats.learning._trials import check_trials
 
 POOL_PER_RUN = 10
@@ -40,22 +41,16 @@ def fitted(table: pd.DataFrame, architecture: str, seed: int) -> DNNLearningRule
 
 def searched(table: pd.DataFrame, architecture: str, n_runs: int, seed: int) -> F64:
     """Return what scipy reaches in the same box, from the likeliest of many random starts."""
-    options = read_options(rule(architecture, seed))
+    options = replace(
+        read_options(rule(architecture, seed)), n_pool=POOL_PER_RUN * n_runs, n_restarts=n_runs
+    )
     trials = check_trials(
         encode_contrast(table["contrast"]), table["choice"], rewards=table["reward"]
     )
     model = options.model(trials.x.shape[1])
     region = options.box(model)
-    pool = likeliest_starts(
-        model,
-        trials,
-        region,
-        seed,
-        n_pool=POOL_PER_RUN * n_runs,
-        n_keep=n_runs,
-        gradient="reverse",
-        n_threads=1,
-    )
+    draws = Draws(model, region, seed)
+    (pool,) = likeliest_starts(options, draws, trials, trials.mask[None])
     return climb(model, problem(model, trials, pool.starts, region))
 
 

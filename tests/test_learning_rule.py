@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 from nb26stats import NB26StatsWarning
 from nb26stats.learning import DNNLearningRule, behavior_metrics, encode_contrast
 from nb26stats.learning import _fit as fit_module
-from nb26stats.learning._fit import all_starts, find_optimum
+from nb26stats.learning._fit import Problem, all_starts, find_optimum, sound
 from nb26stats.learning._options import read_options
-from nb26stats.learning._start_draws import draw, likeliest_starts
+from nb26stats.learning._start_draws import Draws, draw, likeliest_starts
 from nb26stats.learning._trials import check_trials
 
 X, Y, R, SIDE, CONTRAST = det(200)
@@ -146,15 +146,11 @@ def _pool(**kw: Any) -> Any:
         model,
         options.box(model),
         lambda seed, n, keep: likeliest_starts(
-            model,
+            replace(options, n_pool=n, n_restarts=keep),
+            Draws(model, options.box(model), seed),
             trials,
-            options.box(model),
-            seed,
-            n_pool=n,
-            n_keep=keep,
-            gradient="reverse",
-            n_threads=1,
-        ),
+            trials.mask[None],
+        )[0],
     )
 
 
@@ -290,7 +286,8 @@ def test_a_deep_fit_is_no_worse_than_the_shallow_ones_inside_it() -> None:
         options = read_options(est)
         model = options.model(3)
         trials = check_trials(X, Y, rewards=R)
-        starts = all_starts(options, model, trials, options.box(model), 0)
+        (plan,) = all_starts(options, model, [Problem(trials, trials.mask[None], 0)])
+        (starts,) = sound(plan)
         assert len(starts.u) > options.n_restarts
         assert np.isfinite(starts.nested_loglik)
         fit = _fit("2L", rule=rule)

@@ -111,7 +111,6 @@ struct LearnFit::State {
   std::deque<LearnTask> tasks;
   std::vector<Problem> problems;
   std::vector<std::deque<std::int64_t>> ready;  // of each task, those not being evaluated
-  std::size_t turn = 0;
   std::mutex mutex;
 
   LearnData data(std::size_t task) const {
@@ -125,13 +124,12 @@ struct LearnFit::State {
     for (std::size_t i = 0; i < at.size(); ++i) u[problem.free[i]] = at[i];
   }
 
-  // Up to a group of problems of one task, tasks in turn; false when all that are left are being
-  // evaluated.
+  // Up to a group of problems of the first task that has any, so that tasks end one after another;
+  // false when all that are left are being evaluated.
   bool take(std::vector<std::int64_t>* group) {
     group->clear();
-    for (std::size_t tried = 0; tried < ready.size() && group->empty(); ++tried) {
-      std::deque<std::int64_t>& queue = ready[turn];
-      turn = (turn + 1) % ready.size();
+    for (std::size_t task = 0; task < ready.size() && group->empty(); ++task) {
+      std::deque<std::int64_t>& queue = ready[task];
       while (!queue.empty() && group->size() < extent(kAtOnce)) {
         group->push_back(queue.front());
         queue.pop_front();

@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from nb26stats._warnings import warn
 
-from ._embedding import embeddings
-from ._model import F64, Model
-from ._optimize import CONVERGED, START_DIVERGED, Task, evaluate, maximize
+from ._fit import CONVERGED, Optimum, Problem, search, sound
+from ._model import Model
+from ._optimize import evaluate
 from ._options import Options
-from ._prior import gaussian_prior
-from ._start_draws import likeliest_starts
+from ._start_draws import start_task
 from ._trials import Trials
-
-HIT = 0.5
-"""Starts that end so near the best, in log units, found the same optimum."""
-
-
-@dataclass(frozen=True, eq=False)
-class Refits:
-    """The best fit under each mask: coordinates (m, P), starts that found it, whether it ended."""
-
-    u: F64
-    n_hit: NDArray[np.int64]
-    converged: NDArray[np.bool_]
 
 
 def cut_blocks(trials: Trials, n_blocks: int) -> NDArray[np.int64]:
@@ -117,114 +102,53 @@ def cross_validate(
         and ``block_n_hit``, the parameters of the refits and how many starts found each.
     """
     blocks = cut_blocks(trials, n_blocks)
-    held = trials.mask & (blocks == np.arange(n_blocks)[:, None])
-    refits = _refit_in_jobs(options, model, trials, trials.mask & ~held, seed, on_done)
-    rows = np.arange(n_blocks)
-    region = options.box(model)
-    test = Task(
-        trials, held, rows, refits.u, _rows(region.free, n_blocks), region.lower, region.upper
-    )
+    problem = Problem(trials, without_blocks(trials, blocks), seed)
+    (found,) = search(options, model, [problem], on_done=on_done)
+    refits = sound(found)
+    out = held_out(options, model, trials, blocks, refits)
+    _warn_unsure(refits)
+    return out
+
+
+def without_blocks(trials: Trials, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return the masks of the refits, of shape (n_blocks, T)."""
+    out: NDArray[np.bool_] = trials.mask & (blocks != np.arange(blocks[-1] + 1)[:, None])
+    return out
+
+
+def held_out(
+    options: Options,
+    model: Model,
+    trials: Trials,
+    blocks: NDArray[np.int64],
+    refits: Sequence[Optimum],
+) -> dict[str, Any]:
+    """Return what `cross_validate` does, of refits that are there."""
+    n = len(refits)
+    held = trials.mask & (blocks == np.arange(n)[:, None])
+    u = np.array([refit.u for refit in refits])
+    test = start_task(trials, u, options.box(model), held, np.arange(n))
     loglik = evaluate(model, test, n_threads=options.n_threads).loglik
     counts = held.sum(axis=1)
-    _warn_unsure(refits)
     return {
         "block_loglik": loglik,
         "block_n": counts,
         "mean": float(loglik.sum() / counts.sum()),
         "blocks": blocks,
-        "block_theta": model.to_natural(refits.u),
-        "block_n_hit": refits.n_hit,
+        "block_theta": model.to_natural(u),
+        "block_n_hit": np.array([refit.n_hit for refit in refits], dtype=np.int64),
     }
 
 
-def _refit_in_jobs(
-    options: Options,
-    model: Model,
-    trials: Trials,
-    masks: NDArray[np.bool_],
-    seed: int,
-    on_done: Callable[[int], object] | None,
-) -> Refits:
-    jobs = min(effective_n_jobs(options.n_jobs), len(masks))
-    if jobs == 1:
-        return refit(options, model, trials, masks, seed, on_done=on_done)
-    parts: list[Refits] = Parallel(n_jobs=options.n_jobs)(
-        delayed(refit)(options, model, trials, group, seed) for group in np.array_split(masks, jobs)
-    )
-    return Refits(*(np.concatenate(f) for f in zip(*map(astuple, parts), strict=True)))
-
-
-def refit(
-    options: Options,
-    model: Model,
-    trials: Trials,
-    masks: NDArray[np.bool_],
-    seed: int,
-    *,
-    on_done: Callable[[int], object] | None = None,
-) -> Refits:
-    """Return the best fit under each mask; all starts of all masks advance together."""
-    region, n = options.box(model), len(masks)
-    nested: list[list[F64]] = [[] for _ in range(n)]
-    if model.deep and options.nested_start:
-        less, small = options.shallow(model)
-        shallow = small.to_natural(refit(less, small, trials, masks, seed, on_done=on_done).u)
-        for own, theta in zip(nested, shallow, strict=True):
-            own += [s.u for s in embeddings(model, theta, region, seed, n_pool=options.n_pool)]
-    starts, which = [], []
-    for b, mask in enumerate(masks):
-        pool = likeliest_starts(
-            model,
-            trials.masked(mask),
-            region,
-            seed,
-            n_pool=options.n_pool,
-            n_keep=options.n_restarts,
-            gradient=options.gradient,
-            n_threads=options.n_threads,
-        )
-        own = [*pool.starts, *nested[b]]
-        starts += own
-        which += [b] * len(own)
-    in_mask = np.array(which, dtype=np.int64)
-    free = _rows(region.free, in_mask.size)
-    task = Task(trials, masks, in_mask, np.array(starts), free, region.lower, region.upper)
-    (found,) = maximize(
-        model,
-        [task],
-        prior=gaussian_prior(model, weight_sd=options.weight_sd)
-        if options.penalty == "gaussian"
-        else None,
-        max_iter=options.max_iter,
-        gradient=options.gradient,
-        n_threads=options.n_threads,
-        on_done=on_done,
-    )
-    objective = np.where(found.end == START_DIVERGED, -np.inf, found.objective)
-    at = np.array([int(np.where(in_mask == b, objective, -np.inf).argmax()) for b in range(n)])
-    near = objective >= objective[at][in_mask] - HIT
-    return Refits(
-        found.u[at],
-        np.bincount(in_mask[near], minlength=n).astype(np.int64),
-        found.end[at] == CONVERGED,
-    )
-
-
-def _rows(free: NDArray[np.bool_], n: int) -> NDArray[np.bool_]:
-    return np.tile(free, (n, 1))
-
-
-def _warn_unsure(refits: Refits) -> None:
-    n = len(refits.u)
-    once = int((refits.n_hit == 1).sum())
+def _warn_unsure(refits: Sequence[Optimum]) -> None:
+    n = len(refits)
+    once = sum(refit.n_hit == 1 for refit in refits)
     if once:
         warn(
             f"the optimum of {once} of {n} refits was found by one start only, so that a better "
             "one may exist: raise n_restarts",
             ConvergenceWarning,
         )
-    if not refits.converged.all():
-        warn(
-            f"{int((~refits.converged).sum())} of {n} refits did not converge: raise max_iter",
-            ConvergenceWarning,
-        )
+    lost = sum(refit.end != CONVERGED for refit in refits)
+    if lost:
+        warn(f"{lost} of {n} refits did not converge: raise max_iter", ConvergenceWarning)

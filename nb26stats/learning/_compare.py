@@ -51,7 +51,8 @@ def compare_architectures(
         Blocks of sessions, at least 3, that are held out in turn, each with refits of all models.
         None computes no held-out likelihood.
     n_jobs : int, optional
-        Joblib tasks, each one model of one animal. It does not change a bit of the result.
+        None fits all animals of a model together, with native threads. More jobs (or a backend of
+        joblib) share out the animals of each model. No bit of the result depends on it.
     verbose : bool, default=True
         Whether a bar shows progress, on a terminal or in a notebook.
     **kw
@@ -70,18 +71,20 @@ def compare_architectures(
           against the best of the animal, with its standard error over blocks;
         - ``n_hit``: starts that found the optimum; ``at_bounds``: parameters on a bound;
           ``alpha``, ``beta``, ``converged``;
-        - ``verdict``: ``"best"``; ``"tie"``, within 4 AIC units of the lowest; ``"worse"``; or
-          ``"not ranked"``.
+        - ``verdict``: ``"best"``; ``"tie"``, within 4 AIC units of the lowest; ``"worse"``;
+          ``"not ranked"``; or ``"failed"``, where there is no fit.
 
         ``attrs`` has ``n_best`` (animals in which each architecture has the lowest AIC),
-        ``n_best_bic``, ``n_best_heldout``, ``n_tied`` (animals without a single best),
+        ``n_best_bic``, ``n_best_heldout``, ``n_tied`` (animals without a single best; none of the
+        four counts animals with a failed fit),
         ``fair`` and ``unfair`` (why models are not ranked), ``rule``, ``missing_reward``,
         ``n_blocks``, ``seed``, ``footnotes`` and ``sentences``, one per row.
 
     Raises
     ------
     ValueError
-        A value in the data or a parameter is wrong; the message names the animal.
+        A value in the data or a parameter is wrong, or no fit succeeds; the message names the
+        animal.
     TypeError
         `data` or a parameter is of the wrong kind.
 
@@ -89,7 +92,8 @@ def compare_architectures(
     -----
     UserWarning
         Search regions, penalties or the rule for missing rewards differ between models, or there is
-        a penalty: nothing is ranked, and ``attrs["fair"]`` is False.
+        a penalty: nothing is ranked, and ``attrs["fair"]`` is False. Or some fits failed, as where
+        all starts diverge: their rows hold NaN.
     sklearn.exceptions.ConvergenceWarning
         Some optima are not confirmed; counted once for all fits.
 
@@ -172,7 +176,8 @@ def compare_learning_rules(
     n_blocks : int, optional
         Blocks of sessions, at least 3, held out in turn; None computes no held-out likelihood.
     n_jobs : int, optional
-        Joblib tasks, each one model of one animal. It does not change a bit of the result.
+        None fits all animals of a model together, with native threads. More jobs (or a backend of
+        joblib) share out the animals of each model. No bit of the result depends on it.
     verbose : bool, default=True
         Whether a bar shows progress, on a terminal or in a notebook.
     **kw
@@ -189,7 +194,8 @@ def compare_learning_rules(
     Raises
     ------
     ValueError
-        A value in the data or a parameter is wrong; the message names the animal.
+        A value in the data or a parameter is wrong, or no fit succeeds; the message names the
+        animal.
     TypeError
         `data` or a parameter is of the wrong kind.
 
@@ -197,7 +203,7 @@ def compare_learning_rules(
     -----
     UserWarning
         Search regions, penalties or the rule for missing rewards differ between architectures, or
-        there is a penalty: nothing is ranked, and ``attrs["fair"]`` is False.
+        there is a penalty: nothing is ranked, and ``attrs["fair"]`` is False. Or some fits failed.
     sklearn.exceptions.ConvergenceWarning
         Some optima are not confirmed; counted once for all fits.
 
@@ -250,7 +256,9 @@ def compare_learning_rules(
         part = [row[i * len(names) : (i + 1) * len(names)] for row in fits]
         for key, value in _counts(names, part).items():
             counts.setdefault(key, {})[rule] = value
-    sums = table.groupby(level=["rule", "architecture"], sort=False)["aic"].sum()
+    aic = table.groupby(level=["rule", "architecture"], sort=False)["aic"]
+    # a sum over other animals could not be compared
+    sums = aic.sum().where(aic.count() == len(animals))
     table.attrs.update(
         counts,
         **_verdict_attrs(judgements, "architectures"),
@@ -385,6 +393,7 @@ def _alias(
 def _counts(names: Sequence[str], fits: Sequence[Sequence[Fit]]) -> dict[str, Any]:
     """Return in how many animals each model is best; nothing where models are not ranked."""
     out: dict[str, Any] = {}
+    fits = [row for row in fits if not any(fit.failure for fit in row)]
     judged = [judge("", row) for row in fits]
     ranked = all("not ranked" not in one.verdict for one in judged)
     every = {
@@ -393,7 +402,7 @@ def _counts(names: Sequence[str], fits: Sequence[Sequence[Fit]]) -> dict[str, An
         "n_best_heldout": [[fit.heldout for fit in row] for row in fits],
     }
     for key, rows in every.items():
-        values = np.array(rows)
+        values = np.array(rows).reshape(len(rows), len(names))
         if not ranked or np.isnan(values).any():
             out[key] = None
             continue

@@ -1,24 +1,37 @@
-"""Fits of several models to several animals, in jobs."""
+"""Fits of several models to several animals: all animals of a model in one batch, or in parts."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-import warnings
-from collections.abc import Generator, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from nb26stats._blas import one_blas_thread
 from nb26stats._progress import bar
-from nb26stats._warnings import NB26StatsWarning, warn
+from nb26stats._seed import as_seed
+from nb26stats._warnings import warn
 
+from ._blocks import cut_blocks, held_out, without_blocks
+from ._fit import CONVERGED, Optimum, Problem, search
+from ._fitted import count_params, criteria
+from ._model import Model
+from ._options import Options, read_options
 from ._rule import DNNLearningRule
 from ._table_input import Animal
 from ._trials import Trials
 from ._verdict import Fit
+
+AT_ONCE = 25
+"""Animals whose starts are in memory together."""
+PARTS_PER_JOB = 4
+"""Parts that each job gets of the animals of a model, so that progress shows and no job idles."""
 
 
 @dataclass(frozen=True)
@@ -74,24 +87,96 @@ def run(
     desc: str,
     verbose: bool,
 ) -> list[list[Fit]]:
-    """Return the fits of each animal, in the order of the candidates."""
-    from joblib import delayed
+    """Return the fits of each animal, in the order of the candidates.
 
-    tasks = (delayed(_one)(a, c, n_blocks) for a in animals for c in candidates)
-    done: list[Fit] = []
-    results = _pool(n_jobs)(tasks)
-    try:
-        with bar(len(animals), desc=desc, unit="animal", quiet=not verbose) as shown:
-            for result in results:
-                done.append(result)
-                shown.update(len(done) % len(candidates) == 0)
-    finally:
-        # an interrupt must not leave tasks running behind
-        if isinstance(results, Generator):
-            results.close()
-    rows = [done[i : i + len(candidates)] for i in range(0, len(done), len(candidates))]
-    _warn_unsure(done)
+    All animals of a model are fitted together, or those of each of several parts. A fit that fails
+    leaves the others alone; where all fail, the first says why.
+    """
+    from joblib import delayed, effective_n_jobs
+
+    batches = _batches(animals, candidates, n_blocks)
+    jobs = effective_n_jobs(n_jobs)
+    done: dict[tuple[int, int], Fit] = {}
+    with bar(len(animals) * len(candidates), desc=desc, unit="fit", quiet=not verbose) as shown:
+        if jobs == 1:
+            for batch in batches:
+                done.update(_fit_batch(batch, shown.update))
+        else:
+            parts = _parts(animals, min(PARTS_PER_JOB * jobs, len(animals)))
+            results = _pool(n_jobs)(
+                delayed(_fit_batch)(batch.part(rows)) for batch in batches for rows in parts
+            )
+            try:
+                for result in results:
+                    done.update(result)
+                    shown.update(len(result))
+            finally:
+                # an interrupt must not leave tasks running behind
+                if isinstance(results, Generator):
+                    results.close()
+    rows = [[done[i, j] for j in range(len(candidates))] for i in range(len(animals))]
+    _say_unsure(animals, rows)
     return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """One model and the animals that it is fitted to, by their place."""
+
+    at: int
+    candidate: Candidate
+    options: Options
+    animals: dict[int, Animal]
+    blocks: dict[int, NDArray[np.int64]]
+
+    def part(self, places: Sequence[int]) -> _Batch:
+        return replace(
+            self,
+            animals={i: self.animals[i] for i in places},
+            blocks={i: self.blocks[i] for i in places if i in self.blocks},
+        )
+
+
+def _batches(
+    animals: Sequence[Animal], candidates: Sequence[Candidate], n_blocks: int | None
+) -> list[_Batch]:
+    """Return all models with all animals; what is wrong with either is found before the work."""
+    first, out = animals[0].name, []
+    for at, candidate in enumerate(candidates):
+        with _named(first, candidate):
+            options = read_options(DNNLearningRule(**candidate.options))
+        for animal in animals:
+            with _named(animal.name, candidate):
+                options.model(animal.trials.x.shape[1])
+        out.append(_Batch(at, candidate, options, dict(enumerate(animals)), {}))
+    if n_blocks is not None:
+        blocks = {}
+        for i, animal in enumerate(animals):
+            with _named(animal.name, candidates[0]):
+                blocks[i] = cut_blocks(animal.trials, n_blocks)
+        out = [replace(batch, blocks=blocks) for batch in out]
+    return out
+
+
+@contextmanager
+def _named(animal: Hashable, candidate: Candidate) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as err:
+        raise ValueError(_failure(animal, candidate.name, err)) from err
+
+
+def _failure(animal: Hashable, model: str, why: object) -> str:
+    return f"animal {animal!r}, {model}: {why}"
+
+
+def _parts(animals: Sequence[Animal], n_parts: int) -> list[list[int]]:
+    """Return places of animals in parts of about as many trials each."""
+    sizes = [len(animal.trials) for animal in animals]
+    parts: list[list[int]] = [[] for _ in range(n_parts)]
+    for i in sorted(range(len(animals)), key=lambda i: -sizes[i]):
+        min(parts, key=lambda part: sum(sizes[k] for k in part)).append(i)
+    return parts
 
 
 def _pool(n_jobs: int | None) -> Any:
@@ -104,51 +189,80 @@ def _pool(n_jobs: int | None) -> Any:
         return Parallel(n_jobs=n_jobs)
 
 
-def _one(animal: Animal, candidate: Candidate, n_blocks: int | None) -> Fit:
-    estimator = DNNLearningRule(**candidate.options)
-    with warnings.catch_warnings():
-        # counted once for all fits; what the data suffer from was said when they were read
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", NB26StatsWarning)
-        try:
-            estimator.fit(**animal.data)
-            held = None
-            if n_blocks is not None:
-                held = estimator.cross_val_blocks(**animal.data, n_blocks=n_blocks)
-        except ValueError as err:
-            raise ValueError(f"animal {animal.name!r}, {candidate.name}: {err}") from err
-    return _fit(estimator, animal.trials, candidate, held)
+def _fit_batch(
+    batch: _Batch, on_animal: Callable[[int], object] | None = None
+) -> dict[tuple[int, int], Fit]:
+    """Return the fit of each animal and, with blocks, the refits, which advance together."""
+    options, seed = batch.options, as_seed(batch.candidate.options["random_state"])
+    groups: dict[Model, dict[int, Problem]] = {}
+    for i, animal in batch.animals.items():
+        trials = animal.trials
+        masks = trials.mask[None]
+        if i in batch.blocks:
+            masks = np.concatenate([masks, without_blocks(trials, batch.blocks[i])])
+        # animals may differ in the number of inputs
+        model = options.model(trials.x.shape[1])
+        groups.setdefault(model, {})[i] = Problem(trials, masks, seed)
+    out = {}
+    with one_blas_thread():
+        for model, problems in groups.items():
+            for first in range(0, len(problems), AT_ONCE):
+                places = list(problems)[first : first + AT_ONCE]
+                some = [problems[i] for i in places]
+                found = search(options, model, some, on_problem=on_animal)
+                for i, optima in zip(places, found, strict=True):
+                    out[i, batch.at] = _fit(batch, model, i, optima)
+    return out
 
 
-def _fit(
-    estimator: DNNLearningRule, trials: Trials, candidate: Candidate, held: dict[str, Any] | None
-) -> Fit:
+def _fit(batch: _Batch, model: Model, place: int, optima: list[Optimum] | ValueError) -> Fit:
+    options, trials, name = batch.options, batch.animals[place].trials, batch.candidate.name
+    terms = _terms(options, trials)
+    if isinstance(optima, ValueError):
+        nan = float("nan")
+        return Fit(
+            name=name,
+            loglik=nan,
+            aic=nan,
+            bic=nan,
+            k=count_params(options, model),
+            n_hit=0,
+            at_bounds=(),
+            alpha=nan,
+            beta=nan,
+            converged=False,
+            terms=terms,
+            failure=str(optima),
+        )
+    best, *refits = optima
+    found = criteria(options, model, trials, best)
+    held = held_out(options, model, trials, batch.blocks[place], refits) if refits else None
     return Fit(
-        name=candidate.name,
-        loglik=float(estimator.loglik_),
-        aic=float(estimator.aic_),
-        bic=float(estimator.bic_),
-        k=int(estimator.n_params_),
-        n_hit=int(estimator.n_hit_),
-        at_bounds=tuple(estimator.at_bounds_),
-        alpha=float(estimator.params_["alpha"]),
-        beta=float(estimator.params_["beta"]),
-        converged=bool(estimator.converged_),
-        terms=_terms(estimator, trials),
+        name=name,
+        loglik=found.loglik,
+        aic=found.aic,
+        bic=found.bic,
+        k=found.n_params,
+        n_hit=best.n_hit,
+        at_bounds=tuple(found.at_bounds(model)),
+        alpha=float(found.theta[model.alpha_at]),
+        beta=float(found.theta[model.alpha_at + 1]),
+        converged=best.end == CONVERGED,
+        terms=terms,
         block_loglik=None if held is None else np.asarray(held["block_loglik"], dtype=float),
         block_n=None if held is None else np.asarray(held["block_n"], dtype=float),
     )
 
 
-def _terms(estimator: DNNLearningRule, trials: Trials) -> tuple[tuple[str, Hashable], ...]:
+def _terms(options: Options, trials: Trials) -> tuple[tuple[str, Hashable], ...]:
     """Return what must be the same for two fits to be ranked."""
     # boxes of one set of bounds are equivalent by construction, whatever the architecture
     return (
-        ("weight bounds", float(estimator.weight_bound)),
-        ("bounds of alpha", tuple(map(float, estimator.alpha_bounds))),
-        ("bounds of beta", tuple(map(float, estimator.beta_bounds))),
-        ("penalties", str(estimator.penalty)),
-        ("rules for missing rewards", str(estimator.missing_reward)),
+        ("weight bounds", options.weight_bound),
+        ("bounds of alpha", options.alpha_bounds),
+        ("bounds of beta", options.beta_bounds),
+        ("penalties", options.penalty),
+        ("rules for missing rewards", options.missing_reward),
         ("trials", _digest(trials.x, trials.choice, trials.rewards, trials.correct_side)),
         ("likelihood masks", _digest(trials.mask)),
     )
@@ -161,7 +275,20 @@ def _digest(*arrays: Any) -> bytes:
     return out.digest()
 
 
-def _warn_unsure(fits: Sequence[Fit]) -> None:
+def _say_unsure(animals: Sequence[Animal], rows: Sequence[Sequence[Fit]]) -> None:
+    """Warn once of all fits that failed, and once of all that are in doubt."""
+    failed = [
+        _failure(animal.name, fit.name, fit.failure)
+        for animal, row in zip(animals, rows, strict=True)
+        for fit in row
+        if fit.failure
+    ]
+    fits = [fit for row in rows for fit in row if not fit.failure]
+    if not fits:
+        raise ValueError(failed[0])
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        warn(f"{len(failed)} of {len(fits) + len(failed)} fits failed: {failed[0]}{more}")
     parts = [
         (sum(f.n_hit == 1 for f in fits), "found the best optimum from one start only"),
         (sum(bool(f.at_bounds) for f in fits), "have a parameter on a bound"),

@@ -53,43 +53,92 @@ def path(model: Model, trials: Trials, theta: F64) -> Path:
     return Path(weights[before], logs[0], logs[1])
 
 
-def fitted_fields(
-    options: Options, model: Model, trials: Trials, optimum: Optimum
-) -> dict[str, Any]:
-    """Return every fitted attribute by name, and warn of what makes the fit untrustworthy."""
+@dataclass(frozen=True, eq=False)
+class Criteria:
+    """What a table of fits holds of one fit.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (P,)
+        Natural parameters in canonical form.
+    loglik, aic, bic : float
+        Log-likelihood and criteria.
+    n_params : int
+        Parameters that count.
+    touched : ndarray of shape (P,), bool
+        Parameters on a bound of the search.
+    held : ndarray of int64
+        Parameters that a bound fixes.
+    """
+
+    theta: F64
+    loglik: float
+    aic: float
+    bic: float
+    n_params: int
+    touched: NDArray[np.bool_]
+    held: NDArray[np.int64]
+
+    def at_bounds(self, model: Model) -> list[str]:
+        """Return the names of parameters on a bound."""
+        return [name for name, on in zip(model.names(), self.touched, strict=True) if on]
+
+
+def count_params(options: Options, model: Model) -> int:
+    """Return how many parameters AIC and BIC count."""
+    if options.count == "raw":
+        return n_raw(model)
+    region = options.box(model)
+    free_alpha, free_beta = (bool(region.free[model.alpha_at + k]) for k in range(2))
+    return n_identifiable(model, free_beta, free_alpha)
+
+
+def criteria(options: Options, model: Model, trials: Trials, optimum: Optimum) -> Criteria:
+    """Return parameters, likelihood and criteria of an optimum."""
     region, u = options.box(model), optimum.u
     theta = model.to_natural(canonical(model, u))
     held = np.flatnonzero(region.lower == region.upper)
     # exact where a bound pins a parameter, as beta at 1
     theta[held] = model.to_natural(region.lower)[held]
     loglik = float(_native.loglik(model, trials, theta[None], n_threads=options.n_threads)[0][0])
-    penalised = options.penalty != "none"
+    n_params = count_params(options, model)
+    return Criteria(
+        theta=theta,
+        loglik=loglik,
+        aic=2.0 * n_params - 2.0 * loglik,
+        bic=n_params * float(np.log(trials.n_counted)) - 2.0 * loglik,
+        n_params=n_params,
+        touched=region.touched(u),
+        held=held,
+    )
+
+
+def fitted_fields(
+    options: Options, model: Model, trials: Trials, optimum: Optimum
+) -> dict[str, Any]:
+    """Return every fitted attribute by name."""
+    found = criteria(options, model, trials, optimum)
+    theta, region = found.theta, options.box(model)
     prior = prior_of(options, model)
-    logpost = loglik
+    logpost = found.loglik
     if prior is not None:
         logpost = optimum.objective + log_constant(prior)
-    free_alpha, free_beta = (bool(region.free[model.alpha_at + k]) for k in range(2))
-    n_raw_params = n_raw(model)
-    n_params = (
-        n_raw_params if options.count == "raw" else n_identifiable(model, free_beta, free_alpha)
-    )
-    touched = region.touched(u)
     names = model.names()
     walk = path(model, trials, theta)
-    out: dict[str, Any] = {
-        "loglik_": loglik,
+    return {
+        "loglik_": found.loglik,
         "logpost_": logpost,
-        "aic_": 2.0 * n_params - 2.0 * loglik,
-        "bic_": n_params * float(np.log(trials.n_counted)) - 2.0 * loglik,
-        "aic_is_penalised_": penalised,
-        "n_params_": n_params,
-        "n_params_raw_": n_raw_params,
+        "aic_": found.aic,
+        "bic_": found.bic,
+        "aic_is_penalised_": options.penalty != "none",
+        "n_params_": found.n_params,
+        "n_params_raw_": n_raw(model),
         "n_outputs_": model.n_outputs,
         "params_": named_params(model, theta),
         "theta_": theta,
-        "fixed_": {names[i]: float(theta[i]) for i in held},
-        **_errors(options, model, trials, region, u, theta, touched),
-        "at_bounds_": [name for name, on in zip(names, touched, strict=True) if on],
+        "fixed_": {names[i]: float(theta[i]) for i in found.held},
+        **_errors(options, model, trials, region, optimum.u, theta, found.touched),
+        "at_bounds_": found.at_bounds(model),
         "restart_logliks_": optimum.logliks,
         "n_hit_": optimum.n_hit,
         "n_diverged_": optimum.n_diverged,
@@ -100,8 +149,6 @@ def fitted_fields(
         "n_trials_": len(trials),
         "n_counted_": trials.n_counted,
     }
-    _warn_unsure(options, optimum, out["at_bounds_"])
-    return out
 
 
 def named_params(model: Model, theta: F64) -> dict[str, Any]:
@@ -152,7 +199,8 @@ def _errors(
     }
 
 
-def _warn_unsure(options: Options, optimum: Optimum, at_bounds: list[str]) -> None:
+def warn_unsure(options: Options, optimum: Optimum, at_bounds: list[str]) -> None:
+    """Warn of what makes a fit untrustworthy."""
     if optimum.n_hit == 1:
         warn(
             "global optimum not confirmed: one start only reached the best value (n_hit_ is 1); "

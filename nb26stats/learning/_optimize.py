@@ -139,6 +139,7 @@ def maximize(
     device: str = "cpu",
     n_threads: int = 0,
     on_done: Callable[[int], object] | None = None,
+    on_task: Callable[[int], object] | None = None,
 ) -> list[Optima]:
     """Return the local maximum that each problem climbs to.
 
@@ -170,6 +171,8 @@ def maximize(
         Threads; 0 takes what OpenMP offers.
     on_done : callable, optional
         Called several times a second with the number of problems that finished since.
+    on_task : callable, optional
+        The same with the number of tasks of which no problem is left.
 
     Returns
     -------
@@ -181,7 +184,8 @@ def maximize(
     )
     for task in tasks:
         core().learning_fit_add(fit, *_arrays(model, task), _floats(task.starts), *_box(task))
-    left = core().learning_fit_unfinished(fit)
+    ends = np.cumsum([len(task) for task in tasks])
+    left, going = core().learning_fit_unfinished(fit), len(tasks)
     while left:
         if device == "cpu":
             core().learning_fit_advance(fit, SLICE, gradient == "forward", n_threads)
@@ -190,9 +194,13 @@ def maximize(
         before, left = left, core().learning_fit_unfinished(fit)
         if on_done is not None:
             on_done(before - left)
+        if on_task is not None:
+            index, _ = core().learning_fit_ask(fit)
+            still = np.unique(np.searchsorted(ends, index, side="right")).size
+            on_task(going - still)
+            going = still
     found = core().learning_fit_optima(fit)
-    ends = np.cumsum([len(task) for task in tasks])[:-1]
-    parts = zip(*(np.split(a, ends) for a in found), strict=True)
+    parts = zip(*(np.split(a, ends[:-1]) for a in found), strict=True)
     return [Optima(*part) for part in parts][: len(tasks)]
 
 

@@ -16,7 +16,7 @@ from nb26stats._seed import as_seed
 
 from ._evaluation import LearningMethods
 from ._fit import find_optimum
-from ._fitted import fitted_fields, warn_of_data
+from ._fitted import fitted_fields, warn_of_data, warn_unsure
 from ._summary import summary_text
 from ._theta import check_init
 from ._trials import check_trials
@@ -93,7 +93,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         Where the restarts run; ``"auto"`` takes CUDA where it is there and there are at least
         1000 starts.
     n_jobs : int, optional
-        Joblib tasks over groups of starts, or over held-out blocks.
+        Joblib tasks over groups of starts.
     n_threads : int, default=0
         OpenMP threads of one native call, 0 for all that are offered. No bit of the result depends
         on it, nor on ``n_jobs``.
@@ -344,6 +344,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         with one_blas_thread():
             optimum = find_optimum(options, model, trials, seed, init=starts)
             found = fitted_fields(options, model, trials, optimum)
+        warn_unsure(options, optimum, found["at_bounds_"])
         validate_data(self, X, skip_check_array=True)
         self.seed_ = seed
         # in the box, where the canonical form of two linear layers need not lie

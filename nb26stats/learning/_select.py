@@ -55,7 +55,8 @@ def select_hidden(
         Number of blocks, at least 3: whole sessions where sessions are known. The first is not
         counted, since nothing before it tells the weights that it starts from.
     n_jobs : int, optional
-        Parallel jobs over animals and sizes.
+        None fits all animals of a size together, with native threads; more jobs share out the
+        animals.
     verbose : bool
         Whether progress is shown.
     **kw
@@ -69,9 +70,9 @@ def select_hidden(
         log-likelihood per held-out trial below that of the best size, and its standard error over
         blocks ``dheldout_se``; ``verdict`` is about AIC.
 
-        ``attrs["chosen"]`` and ``attrs["lowest_aic"]`` map animals to sizes; ``attrs["sentences"]``
-        says of each animal what is decided; ``attrs`` also has ``architecture``, ``rule``,
-        ``n_blocks`` and ``seed``.
+        ``attrs["chosen"]`` and ``attrs["lowest_aic"]`` map animals to sizes, or to None where no
+        size could be fitted; ``attrs["sentences"]`` says of each animal what is decided; ``attrs``
+        also has ``architecture``, ``rule``, ``n_blocks`` and ``seed``.
 
     Raises
     ------
@@ -82,6 +83,8 @@ def select_hidden(
 
     Warns
     -----
+    UserWarning
+        Some fits failed, as where all starts diverge: their rows hold NaN.
     ConvergenceWarning
         How many fits have an optimum that one start found, a parameter on a bound, or did not
         converge.
@@ -133,10 +136,14 @@ def select_hidden(
     table, _ = table_of(names, candidates, rows, ["hidden"])
     picks = [choose(fits) for fits in rows]
     table["chosen"] = [i == pick for pick in picks for i in range(len(sizes))]
-    lowest = [min(range(len(sizes)), key=lambda i: fits[i].aic) for fits in rows]
+    lowest = [_lowest_aic(fits) for fits in rows]
     table.attrs.update(
-        chosen={name: sizes[i] for name, i in zip(names, picks, strict=True)},
-        lowest_aic={name: sizes[i] for name, i in zip(names, lowest, strict=True)},
+        chosen={
+            name: None if i is None else sizes[i] for name, i in zip(names, picks, strict=True)
+        },
+        lowest_aic={
+            name: None if i is None else sizes[i] for name, i in zip(names, lowest, strict=True)
+        },
         sentences=[f"{name}: {sentence(fits)}" for name, fits in zip(names, rows, strict=True)],
         architecture=kind,
         rule=name_of_rule,
@@ -161,16 +168,33 @@ def _sizes(hidden: object) -> list[int]:
     return sorted(sizes)
 
 
-def choose(fits: Sequence[Fit]) -> int:
+def choose(fits: Sequence[Fit]) -> int | None:
     """Return the smallest model within one standard error of the best prediction.
 
     Parameters
     ----------
     fits : sequence of Fit
         Models from small to large, with held-out blocks.
+
+    Returns
+    -------
+    int or None
+        Its place; None where no model could be fitted.
     """
-    best = max(fits, key=lambda fit: fit.heldout)
-    return next(i for i, fit in enumerate(fits) if _alike(fit, best))
+    there = _there(fits)
+    if not there:
+        return None
+    best = max(there, key=lambda fit: fit.heldout)
+    return next(i for i, fit in enumerate(fits) if not fit.failure and _alike(fit, best))
+
+
+def _there(fits: Sequence[Fit]) -> list[Fit]:
+    return [fit for fit in fits if not fit.failure]
+
+
+def _lowest_aic(fits: Sequence[Fit]) -> int | None:
+    there = [i for i, fit in enumerate(fits) if not fit.failure]
+    return min(there, key=lambda i: fits[i].aic, default=None)
 
 
 def _alike(fit: Fit, best: Fit) -> bool:
@@ -180,8 +204,11 @@ def _alike(fit: Fit, best: Fit) -> bool:
 
 def sentence(fits: Sequence[Fit]) -> str:
     """Return what blocks and AIC say about the size, and whether it is decided."""
-    best = max(fits, key=lambda fit: fit.heldout)
-    pick = fits[choose(fits)]
+    failed = "; ".join(f"{fit.name} not fitted: {fit.failure}" for fit in fits if fit.failure)
+    fits, place = _there(fits), choose(_there(fits))
+    if place is None:
+        return f"{failed}."
+    best, pick = max(fits, key=lambda fit: fit.heldout), fits[place]
     text = f"{best.name} predict{'s' * best.name.endswith('unit')} held-out trials best"
     text += f" ({best.heldout:.4f} nats per trial)"
     others = [fit for fit in fits if fit is not best]
@@ -210,4 +237,4 @@ def sentence(fits: Sequence[Fit]) -> str:
         closest = max(fits[:i], key=lambda smaller: smaller.loglik)
         if fit.loglik < closest.loglik - SLACK:
             text += f"; {fit.name} fit worse than {closest.name}: raise n_restarts"
-    return text + "."
+    return f"{text}; {failed}." if failed else f"{text}."

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 F64 = NDArray[np.float64]
+T = TypeVar("T")
 TIE = 4.0
 """Models whose AIC differs by less are tied."""
 CHANCE = float(np.log(2.0))
@@ -42,6 +44,8 @@ class Fit:
     block_loglik, block_n : ndarray of shape (blocks,), optional
         Held-out log-likelihood, and trials it is a sum over. The first block is kept apart: to
         predict it is to guess the weights before all trials that count.
+    failure : str
+        Why there is no fit, or an empty text.
     """
 
     name: str
@@ -57,6 +61,7 @@ class Fit:
     terms: tuple[tuple[str, Hashable], ...] = ()
     block_loglik: F64 | None = None
     block_n: F64 | None = None
+    failure: str = ""
 
     @property
     def heldout(self) -> float:
@@ -130,7 +135,34 @@ def heldout_difference(fit: Fit, other: Fit) -> tuple[float, float]:
 
 
 def judge(animal: Hashable, fits: Sequence[Fit]) -> Judgement:
-    """Return which model of an animal is best, and whether that is decided."""
+    """Return which model of an animal is best, and whether that is decided.
+
+    Models that could not be fitted are judged as if they had not been asked for.
+    """
+    there = [fit for fit in fits if not fit.failure]
+    some = _judge(animal, there) if there else Judgement([], [], [], [], [], [])
+    if len(there) == len(fits):
+        return some
+    failed = [f"{animal}, {fit.name}: not fitted: {fit.failure}" for fit in fits if fit.failure]
+
+    def spread(values: list[T], missing: Iterable[T]) -> list[T]:
+        own, others = iter(values), iter(missing)
+        return [next(others if fit.failure else own) for fit in fits]
+
+    nothing = [float("nan")] * len(fits)
+    return Judgement(
+        spread(some.daic, nothing),
+        spread(some.dbic, nothing),
+        spread(some.dheldout, nothing),
+        spread(some.dheldout_se, nothing),
+        spread(some.verdict, ["failed"] * len(fits)),
+        spread(some.sentences, [f"{text}." for text in failed]),
+        [*some.footnotes, *failed],
+        some.unfair,
+    )
+
+
+def _judge(animal: Hashable, fits: Sequence[Fit]) -> Judgement:
     best_held = max(fits, key=lambda fit: fit.heldout if fit.heldout == fit.heldout else -np.inf)
     held = [heldout_difference(fit, best_held) for fit in fits]
     dheldout, errors = [d for d, _ in held], [e for _, e in held]
