@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -90,3 +92,32 @@ def test_tables_and_plain_forms() -> None:
 def test_numbers_out_of_range_are_named(call: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()  # type: ignore[operator]
+
+
+def test_shares_of_false_and_found_rows() -> None:
+    data = datasets.simulate_additive(200, 3, random_state=0)
+    hit, miss = np.flatnonzero(data.responder), np.flatnonzero(~data.responder)
+    chosen = np.concatenate([hit[:3], miss[:1]])
+    mask = np.isin(np.arange(200), chosen)
+    for given in (chosen, mask, chosen.tolist(), chosen.astype(float)):
+        assert data.false_discovery_proportion(given) == 0.25
+        assert data.power(given) == pytest.approx(3 / len(hit))
+    assert data.false_discovery_proportion([]) == 0
+    assert data.power([]) == 0
+    none = datasets.simulate_additive(20, 3, random_state=0)
+    nobody = dataclasses.replace(none, responder=np.zeros(20, bool))
+    assert np.isnan(nobody.power([1]))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([200], r"selected=200 must lie in \[0, 199\]"),
+        ([True], r"selected has shape \(1,\); a mask must have the 200 rows"),
+    ],
+)
+def test_rows_that_are_not_there_are_named(given: object, message: str) -> None:
+    data = datasets.simulate_additive(200)
+    for method in (data.power, data.false_discovery_proportion):
+        with pytest.raises(ValueError, match=message):
+            method(given)

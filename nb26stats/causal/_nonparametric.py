@@ -12,8 +12,9 @@ from nb26stats._dispatch import choose_device
 from nb26stats._progress import bar
 
 from ._base import C2GBase
-from ._density import Bounds
+from ._density import Bounds, Curves
 from ._estimands import around, bounds, effect_bounds
+from ._reports import Bands
 from ._rows import Rows
 from ._scores import Scores
 from ._two_arms import Rule, fit_two_arms, nobody, own_rows
@@ -333,14 +334,31 @@ class NonparametricC2G(C2GBase):
         return np.column_stack(effect_bounds(at.prior, self._arms.difference(at)))
 
     def _density_new(self, x: F64, grid: F64) -> tuple[F64, F64]:
-        return self._arms.curves(x, grid, nobody(len(x)), n_threads=int(self.n_threads))
+        found = self._arms.curves(x, grid, nobody(len(x)), n_threads=int(self.n_threads))
+        return found.control, found.treated
 
     def _density_at(self, row: int, grid: F64) -> tuple[F64, F64]:
+        found = self._curves_at(row, grid, 1)
+        return found.control[0], found.treated[0]
+
+    def _density_bands(self, row: int, grid: F64) -> Bands:
+        rule = self._arms.rule
+        found = self._curves_at(row, grid, rule.n_bootstrap)
+        return Bands(
+            control=(found.control_lower[0], found.control_upper[0]),
+            treated=(found.treated_lower[0], found.treated_upper[0]),
+            level=1.0 - 2.0 * rule.quantile,
+            n_resamples=rule.n_bootstrap,
+        )
+
+    def _curves_at(self, row: int, grid: F64, n_bootstrap: int) -> Curves:
         # as in the fit, the row is none of its own neighbours
         at = np.searchsorted(self._rows.kept, [row])
         own = type(self._own)(*(places[at] for places in self._own))
-        f0, ft = self._arms.curves(self._rows.X[at], grid, own, n_threads=int(self.n_threads))
-        return f0[0], ft[0]
+        n_threads = int(self.n_threads)
+        return self._arms.curves(
+            self._rows.X[at], grid, own, n_threads=n_threads, n_bootstrap=n_bootstrap
+        )
 
     def _pi0_kind(self, n0: int) -> str | float:
         if self.pi0 == "auto":

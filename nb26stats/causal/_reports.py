@@ -40,6 +40,15 @@ class Setting(NamedTuple):
     randomized: bool
 
 
+class Bands(NamedTuple):
+    """How far both densities at a row are known: (lower, upper) over the grid for either arm."""
+
+    control: tuple[F64, F64]
+    treated: tuple[F64, F64]
+    level: float
+    n_resamples: int
+
+
 class Reports:
     """Methods that tell the outcome of a fit."""
 
@@ -219,3 +228,7 @@ class Reports:
         position = np.searchsorted(self._rows.kept, row)
         f0, ft = self._density_new(self._rows.X[position : position + 1], grid)
         return f0.reshape(-1), ft.reshape(-1)
+
+    def _density_bands(self, row: int, grid: F64) -> Bands | None:
+        """Return bands of both densities at a row, or None where there are no resamples."""
+        return None

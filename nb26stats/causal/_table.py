@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._options import ESTIMANDS
+from ._overlap import odds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +35,23 @@ def row_table(estimator: Any) -> pd.DataFrame:
         columns["effect"] = estimator.effect_
     columns |= {
         "control_score": estimator.control_score_,
+        "control_weight": rows.spread(_control_weight(estimator)),
         "propensity": estimator.propensity_,
         "ess": estimator.ess_,
         "trimmed": estimator.trimmed_,
     }
     return pd.DataFrame(columns, index=rows.index)
+
+
+def _control_weight(estimator: Any) -> NDArray[np.float64]:
+    """Return what each control counts for, so that they resemble the treated; NaN at these."""
+    rows = estimator._rows
+    weight = np.ones(len(rows.y))
+    if not estimator._setting.randomized:
+        weight = odds(estimator.propensity_[rows.kept])
+    weight[estimator._overlap.excluded] = 0.0
+    weight[rows.treated] = np.nan
+    return weight
 
 
 def estimand_table(estimator: Any) -> pd.DataFrame:

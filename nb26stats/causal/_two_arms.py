@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from ._density import Arm, Bounds, bootstrap, densities, tune
+from ._density import Arm, Bounds, Curves, bootstrap, densities, tune
 from ._rows import Rows
 from ._scaling import Scaling, fit_scaling, spread
 
@@ -119,8 +119,10 @@ class TwoArms:
         """Return treated less control mean at the rows of ``at``, in units of y."""
         return self.scaling.difference(at.treated_mean - at.control_mean)
 
-    def curves(self, X: F64, grid: F64, own: Own, *, n_threads: int) -> tuple[F64, F64]:
-        """Return both densities (m, G) over outcomes, per unit of y."""
+    def curves(
+        self, X: F64, grid: F64, own: Own, *, n_threads: int, n_bootstrap: int = 1
+    ) -> Curves:
+        """Return both densities (m, G) over outcomes, per unit of y, and their bounds."""
         found = densities(
             self.control,
             self.treated,
@@ -128,12 +130,12 @@ class TwoArms:
             own.control,
             own.treated,
             self.scaling.y(grid),
-            n_bootstrap=1,
-            quantile=0.5,
+            n_bootstrap=n_bootstrap,
+            quantile=self.rule.quantile,
             seed=self.rule.seed,
             n_threads=n_threads,
         )
-        return self.scaling.per_unit(found.control), self.scaling.per_unit(found.treated)
+        return Curves(*(self.scaling.per_unit(getattr(found, f.name)) for f in fields(Curves)))
 
 
 def fit_two_arms(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nb26stats._check import as_float, as_int
+from nb26stats._check import as_float, as_int, as_list
 from nb26stats._results import Result
 from nb26stats._seed import as_seed
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 FEATURES = 10
 CONFOUNDED_FEATURES = 5
@@ -65,6 +65,37 @@ class ResponderData(Result):
             f"{n} rows of {p} covariates: {int(self.treatment.sum())} treated, "
             f"{int(self.responder.sum())} responders"
         )
+
+    def false_discovery_proportion(self, selected: ArrayLike) -> float:
+        """Return the share of selected rows that did not respond, 0 where none is selected.
+
+        Parameters
+        ----------
+        selected : array-like
+            Positions of rows, as ``select`` returns them, or a boolean mask over all rows.
+
+        Returns
+        -------
+        float
+        """
+        chosen = self.responder[_positions(selected, len(self.responder))]
+        return 1.0 - float(chosen.mean()) if chosen.size else 0.0
+
+    def power(self, selected: ArrayLike) -> float:
+        """Return the share of responders that is selected, NaN where nobody responded.
+
+        Parameters
+        ----------
+        selected : array-like
+            Positions of rows, as ``select`` returns them, or a boolean mask over all rows.
+
+        Returns
+        -------
+        float
+        """
+        n = int(self.responder.sum())
+        found = self.responder[_positions(selected, len(self.responder))].sum()
+        return float(found) / n if n else float("nan")
 
     def to_frame(self) -> pd.DataFrame:
         """Return all as one table, a row per row of X."""
@@ -235,3 +266,16 @@ def _settings(
 ) -> tuple[int, float, np.random.Generator]:
     n = as_int(n_samples, "n_samples", minimum=1)
     return n, as_float(tau, "tau", minimum=minimum), np.random.default_rng(as_seed(random_state))
+
+
+def _positions(selected: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return positions of distinct rows."""
+    values = as_list(selected, "selected")
+    array = np.asarray(values)
+    if array.dtype.kind == "b":
+        if array.shape != (n,):
+            raise ValueError(f"selected has shape {array.shape}; a mask must have the {n} rows")
+        return np.flatnonzero(array)
+    return np.unique([as_int(v, "selected", minimum=0, maximum=n - 1) for v in values]).astype(
+        np.int64
+    )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ._colors import ARCHITECTURE_COLORS, ATOM_COLORS, OKABE_ITO, area_colors
     from ._components import plot_components
     from ._error_history import plot_error_history
+    from ._estimands import plot_estimands
+    from ._fdr_calibration import plot_fdr_calibration
     from ._learning_comparison import plot_comparison
     from ._learning_curve import plot_learning_curve
     from ._learning_profile import plot_profile
@@ -43,6 +45,8 @@ _HOMES = {
     "plot_comparison": "_learning_comparison",
     "plot_components": "_components",
     "plot_error_history": "_error_history",
+    "plot_estimands": "_estimands",
+    "plot_fdr_calibration": "_fdr_calibration",
     "plot_learning_curve": "_learning_curve",
     "plot_learning_weights": "_learning_weights",
     "plot_pid": "_pid",
@@ -71,6 +75,8 @@ __all__ = [
     "plot_comparison",
     "plot_components",
     "plot_error_history",
+    "plot_estimands",
+    "plot_fdr_calibration",
     "plot_learning_curve",
     "plot_learning_weights",
     "plot_pid",

@@ -6,18 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nb26stats._check import as_choice, as_int
+from nb26stats._check import as_choice
 
-from ._axes import GREY, PALE, SMALL, dress, few_ticks, need, number, one_axes
+from ._axes import GREY, PALE, SMALL, dress, few_ticks, need, one_axes
 from ._colors import OKABE_ITO
+from ._responder_density import draw_densities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    F64 = NDArray[np.float64]
 
 KINDS = ("lfdr", "density", "residuals")
 CONTROL, TREATED, SELECTED = GREY, OKABE_ITO["sky"], OKABE_ITO["vermillion"]
+SIZE = (4.6, 3.0)
 N_BINS = 25
-N_GRID = 400
+BEYOND = 0.002
+"""Share of residuals at either end that may not fit into the figure."""
 
 
 def plot_responders(
@@ -30,9 +36,10 @@ def plot_responders(
     result : NonparametricC2G, SemiparametricC2G or C2GResult
         A fitted estimator or its ``result()``, which has no densities.
     kind : {"lfdr", "density", "residuals"}, default="lfdr"
-        Local false discovery rates of the treated rows, the selected ones in colour, over the
+        Local false discovery rates of the treated rows, the selected ones in colour, with the
         scores of the controls; densities of both arms at the covariates of one row; outcomes less
-        their mean without response, in both arms.
+        their mean without response, in both arms. Controls are weighted to resemble the treated
+        rows where the treatment was not randomised.
     row : int, optional
         Position of the row for "density"; by default the treated row of least lfdr.
     ax : matplotlib axes, optional
@@ -61,7 +68,7 @@ def plot_responders(
     >>> with plotting.style(offscreen=True):
     ...     ax = plotting.plot_responders(result)
     >>> ax.get_title(loc="left")
-    '1 of 2 treated rows selected'
+    '1 of 2 treated rows selected at q = 0.1'
     """
     need(result, "result", "a fitted causal two-groups model or its result()", "to_frame", "plot")
     draw = as_choice(kind, "kind", KINDS)
@@ -72,98 +79,168 @@ def plot_responders(
             f"got {type(result).__name__}"
         )
     if draw == "lfdr":
-        return _lfdr(table, ax)
+        return _lfdr(result, table, ax)
     if draw == "residuals":
-        return _residuals(table, ax)
+        return _residuals(result, table, ax)
     need(result, "result", "the fitted estimator: its result() has no densities", "_density_at")
-    return _density(result, table, row, ax)
+    return draw_densities(result, table, row, ax)
 
 
-def _lfdr(table: Any, ax: Axes | None) -> Axes:
+def arms(table: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which rows are treated and in use, and which are controls."""
+    known = table["treated"].notna().to_numpy()
     treated = table["treated"].fillna(False).to_numpy(dtype=bool)
+    out = (
+        table["trimmed"].to_numpy(dtype=bool) if "trimmed" in table else np.zeros(len(known), bool)
+    )
+    return treated & ~out, known & ~treated
+
+
+def _weights(table: Any, controls: NDArray[np.bool_]) -> F64:
+    """Return what controls count for, as shares of one."""
+    if "control_weight" not in table:
+        return np.full(int(controls.sum()), 1.0 / max(int(controls.sum()), 1))
+    weight: F64 = table["control_weight"].to_numpy(dtype=float)[controls]
+    return np.asarray(weight / weight.sum())
+
+
+def _controls_label(weight: F64) -> str:
+    even = not len(weight) or np.ptp(weight) == 0.0
+    return f"{len(weight):,} controls" + ("" if even else ", weighted")
+
+
+def _lfdr(result: Any, table: Any, ax: Axes | None) -> Axes:
+    treated, controls = arms(table)
     selected = table["selected"].to_numpy(dtype=bool)
     lfdr = table["lfdr"].to_numpy(dtype=float)
-    score = table["control_score"].to_numpy(dtype=float)
-    score = score[np.isfinite(score)]
+    controls &= np.isfinite(table["control_score"].to_numpy(dtype=float))
+    score = table["control_score"].to_numpy(dtype=float)[controls]
     n, chosen = int(treated.sum()), int(selected.sum())
-    edges = np.linspace(0.0, 1.0, N_BINS + 1).tolist()
-    panel = one_axes(ax, (4.6, 3.0))
-    panel.hist(
+    # few rows make few bars
+    n_bins = int(np.clip(np.sqrt(2 * n), 10, N_BINS))
+    edges = np.linspace(0.0, 1.0, n_bins + 1).tolist()
+    panel = one_axes(ax, SIZE)
+    heights, _, _ = panel.hist(
         [lfdr[treated & selected], lfdr[treated & ~selected]],
         edges,
         stacked=True,
         color=[SELECTED, TREATED],
-        label=["selected", "other treated"],
+        label=[f"{chosen:,} selected", f"{n - chosen:,} other treated"],
         linewidth=0,
     )
+    top = float(np.max(heights))
     if len(score):
-        panel.hist(
+        weight = _weights(table, controls)
+        outline, _, _ = panel.hist(
             score,
             edges,
-            weights=np.full(len(score), n / len(score)),
+            weights=n * weight,
             histtype="step",
             color=CONTROL,
             linewidth=1.2,
-            label="scores of controls, to scale",
+            label=f"{_controls_label(weight)}, to scale",
         )
+        top = max(top, float(np.max(outline)))
     panel.set_xlim(0, 1)
-    panel.legend(frameon=False, fontsize=SMALL, loc="upper center")
+    # room for the legend above the highest bar
+    panel.set_ylim(0, 1.5 * top)
+    left = int(table["trimmed"].sum()) if "trimmed" in table else 0
+    panel.legend(
+        frameon=False,
+        fontsize=SMALL,
+        title=f"{left:,} treated left out: no comparable controls" if left else "",
+        title_fontsize=SMALL,
+        loc="upper center",
+    )
+    q = _target(result)
     dress(
         panel,
-        x="local false discovery rate",
-        y="rows",
-        title=f"{chosen} of {n} treated rows selected",
+        x="local false discovery rate (probability of no response)",
+        y="treated rows",
+        title=f"{chosen:,} of {n:,} treated rows selected" + (f" at q = {q:g}" if q else ""),
     )
     few_ticks(panel, x=5, y=5)
     return panel
 
 
-def _residuals(table: Any, ax: Axes | None) -> Axes:
-    treated = table["treated"].fillna(False).to_numpy(dtype=bool)
+def _target(result: Any) -> float:
+    """Return the rate that the selection in the table was made at."""
+    setting = getattr(result, "_setting", result)
+    return float(setting.q)
+
+
+def _residuals(result: Any, table: Any, ax: Axes | None) -> Axes:
+    treated, controls = arms(table)
     residual = (table["y"] - table["null_mean"]).to_numpy(dtype=float)
-    known = np.isfinite(residual)
-    parts = {
-        "controls": (residual[known & ~treated], CONTROL),
-        "treated": (residual[known & treated], OKABE_ITO["blue"]),
-    }
-    edges = np.histogram_bin_edges(residual[known], bins=2 * N_BINS).tolist()
-    panel = one_axes(ax, (4.6, 3.0))
-    for name, (values, color) in parts.items():
-        panel.hist(
-            values, edges, density=True, histtype="step", color=color, linewidth=1.4, label=name
+    weight = _weights(table, controls)
+    n1 = int(treated.sum())
+    both = residual[treated | controls]
+    low, high = _limits(both)
+    beyond = int(((both < low) | (both > high)).sum())
+    n_bins = int(np.clip(np.sqrt(2 * min(n1, len(weight))), 10, 2 * N_BINS))
+    edges = np.linspace(low, high, n_bins + 1)
+    share = 1.0 / (edges[1] - edges[0])
+    panel = one_axes(ax, SIZE)
+    top = 0.0
+    for values, each, color, label in (
+        (residual[controls], weight, CONTROL, _controls_label(weight)),
+        (residual[treated], np.full(n1, 1.0 / n1), OKABE_ITO["blue"], f"{n1:,} treated"),
+    ):
+        # density over all rows, those beyond the axis too
+        heights, _, _ = panel.hist(
+            values,
+            edges.tolist(),
+            weights=each * share,
+            histtype="step",
+            color=color,
+            linewidth=1.4,
+            label=label,
         )
-    panel.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)
-    panel.legend(frameon=False, fontsize=SMALL)
+        top = max(top, float(np.max(heights)))
+    # as high as the bars: words are above
+    panel.axvline(0.0, ymax=1 / 1.35, color=PALE, linewidth=0.8, zorder=0)
+    panel.set_xlim(low, high)
+    panel.set_ylim(0, 1.35 * top)
+    panel.legend(frameon=False, fontsize=SMALL, loc="upper right")
+    notes = _excess(result)
+    if beyond:
+        notes.append(f"{beyond:,} beyond the axis")
+    if notes:
+        panel.annotate(
+            "\n".join(notes),
+            (0.0, 1.0),
+            xycoords="axes fraction",
+            xytext=(4, -4),
+            textcoords="offset points",
+            va="top",
+            fontsize=SMALL,
+            color=GREY,
+        )
     dress(
         panel,
-        x="outcome less its mean without response",
-        y="density",
-        title="What treatment adds to the residuals",
+        x="outcome less its mean without response (units of y)",
+        y="density (per unit of y)",
+        title="Residuals of treated rows and controls",
     )
     few_ticks(panel, x=5, y=4)
     return panel
 
 
-def _density(model: Any, table: Any, row: Any, ax: Axes | None) -> Axes:
-    lfdr = table["lfdr"].to_numpy(dtype=float)
-    y = table["y"].to_numpy(dtype=float)
-    if row is None:
-        at = int(np.nanargmin(lfdr))
-    else:
-        at = as_int(row, "row", minimum=0, maximum=len(table) - 1)
-    if not np.isfinite(y[at]):
-        raise ValueError(f"row={at} was left out of the fit")
-    low, high = np.nanmin(y), np.nanmax(y)
-    grid = np.linspace(low - 0.05 * (high - low), high + 0.05 * (high - low), N_GRID)
-    f0, ft = model._density_at(at, grid)
-    panel = one_axes(ax, (4.6, 3.0))
-    panel.plot(grid, f0, color=CONTROL, linewidth=1.4, label="controls like this row")
-    panel.plot(grid, ft, color=OKABE_ITO["blue"], linewidth=1.4, label="treated like this row")
-    panel.axvline(y[at], color=SELECTED, linewidth=1.0, linestyle=(0, (4, 2)), label="its outcome")
-    panel.set_ylim(bottom=0.0)
-    right = y[at] > (low + high) / 2
-    panel.legend(frameon=False, fontsize=SMALL, loc="upper left" if right else "upper right")
-    score = f", lfdr {number(lfdr[at])}" if np.isfinite(lfdr[at]) else ", a control"
-    dress(panel, x="outcome", y="density", title=f"Row {at}{score}")
-    few_ticks(panel, x=5, y=4)
-    return panel
+def _limits(values: F64) -> tuple[float, float]:
+    """Return the range of the values, less what one or two far ones would add to it."""
+    low, high = (float(v) for v in np.quantile(values, [BEYOND, 1.0 - BEYOND]))
+    margin = 0.25 * (high - low)
+    low, high = max(low - margin, float(values.min())), min(high + margin, float(values.max()))
+    # equal residuals have no range
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _excess(result: Any) -> list[str]:
+    """Return by how many standard errors the treated residuals differ, where the model tells."""
+    known = getattr(result, "details", {})
+    found = []
+    for name in ("zM1", "zM2"):
+        value = getattr(result, f"{name}_", known.get(name))
+        if value is not None:
+            found.append(f"{name} = {float(value):.1f}")
+    return found
