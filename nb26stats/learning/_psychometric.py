@@ -176,8 +176,8 @@ def fit_psychometric(
     A logistic curve with two lapse rates (Wichmann & Hill, 2001), fitted by L-BFGS-B from five
     starts, which can miss a likelier curve where a step or a slope of the other sign does as well:
     by 0.06 to 1.8 log units in 5 of 120 simulated sets of 6 to 500 trials with slopes up to 200.
-    ``converged`` does not tell. A negative slope says that the animal chose the wrong side. Trials of all stages of
-    learning share one curve; fit stages apart to see learning.
+    ``converged`` does not tell. A negative slope says that the animal chose the wrong side. Trials
+    of all stages of learning share one curve; fit stages apart to see learning.
 
     Examples
     --------
