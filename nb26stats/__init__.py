@@ -13,7 +13,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import causal, datasets, information, learning, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
-    from .causal import NonparametricC2G
+    from .causal import NonparametricC2G, SemiparametricC2G
     from .information import (
         DiscretePID,
         GaussianPID,
@@ -39,6 +39,7 @@ _HOMES = {
     "NB26StatsWarning": "_warnings",
     "NonparametricC2G": "causal",
     "OjaPCA": "streaming",
+    "SemiparametricC2G": "causal",
     "TimeResolvedPID": "information",
     "behavior_metrics": "learning",
     "causal": "",
@@ -67,6 +68,7 @@ __all__ = [
     "NB26StatsWarning",
     "NonparametricC2G",
     "OjaPCA",
+    "SemiparametricC2G",
     "TimeResolvedPID",
     "__version__",
     "behavior_metrics",

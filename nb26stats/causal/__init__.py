@@ -5,12 +5,14 @@ from __future__ import annotations
 from ._cautions import OverlapWarning, SmallSampleWarning, WeakIdentificationWarning
 from ._nonparametric import NonparametricC2G
 from ._results import C2GResult, EstimandInterval
+from ._semiparametric import SemiparametricC2G
 
 __all__ = [
     "C2GResult",
     "EstimandInterval",
     "NonparametricC2G",
     "OverlapWarning",
+    "SemiparametricC2G",
     "SmallSampleWarning",
     "WeakIdentificationWarning",
 ]

@@ -91,6 +91,15 @@ class C2GBase(NewRows, Reports, BaseEstimator):
         TypeError
             If X is sparse, or y holds times to an event.
         """
+        before = dict(vars(self))
+        try:
+            return self._fit(X, y, treatment, event)
+        except BaseException:
+            # a fit that fails leaves an earlier one as it was
+            self.__dict__ = before
+            raise
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, treatment: ArrayLike, event: None) -> Self:
         check_options(self, self._pi0_choices)
         self._check_parameters()
         rows = check_rows(self, X, y, treatment, event)
