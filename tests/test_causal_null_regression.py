@@ -187,7 +187,7 @@ def test_without_covariates_the_others_have_a_mean() -> None:
 
 
 def test_a_model_of_the_users_is_cross_fitted() -> None:
-    x, y, r = rows()
+    x, y, _ = rows()
     fit = fit_null(x, y, np.ones(N), model=LinearRegression(), **NULL)
     assert len(fit.models) == 5
     by_fold = np.array([m.predict(x) for m in fit.models])

@@ -120,6 +120,9 @@ class AdditiveC2G(C2GBase):
         r1 = self._model.treated_residuals[used[rows.treated]]
         r0 = self._model.residuals[used[~rows.treated]]
         weight = None if self.randomized else odds(propensity[~rows.treated & used])
+        # neither statistic has a unit, and fourth powers leave float64 early
+        unit = max(float(np.abs(r1).max()), float(np.abs(r0).max()))
+        r1, r0 = r1 / unit, r0 / unit
         self.zM1_ = excess_z(r1, r0, weight)
         self.zM2_ = excess_z(r1**2, r0**2, weight)
 

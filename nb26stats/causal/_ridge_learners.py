@@ -121,8 +121,9 @@ class RidgeEffect(_Ridge):
         def loss(v: F64) -> tuple[float, F64]:
             coef = solve_triangular(root, v, check_finite=False)
             left = r - phi @ coef
-            value = 0.5 * float(penalty @ coef**2) - float(weight @ noise.log_density(left))
-            slope = phi.T @ (weight * noise.score(left)) + penalty * coef
+            log_density, score = noise.log_density_and_score(left)
+            value = 0.5 * float(penalty @ coef**2) - float(weight @ log_density)
+            slope = phi.T @ (weight * score) + penalty * coef
             return value, solve_triangular(root, slope, trans="T", check_finite=False)
 
         found = minimize(loss, root @ start, jac=True, method="L-BFGS-B", options=LIMITS)
