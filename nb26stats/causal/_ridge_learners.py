@@ -19,8 +19,8 @@ I64 = NDArray[np.int64]
 
 FIRST, EVERY = 5, 10
 """Penalties are chosen in the first iterations and in every tenth."""
-LIMITS = {"ftol": 1e-14, "gtol": 1e-6, "maxiter": 200}
-"""Where the search for an effect ends."""
+FLAT, STEEP = 1e-14, 1e-6
+"""Relative gain and slope at which the search for an effect ends."""
 FLOOR = 1e-8
 """Penalty of the intercept, which only keeps equations solvable where no row has weight."""
 
@@ -126,7 +126,13 @@ class RidgeEffect(_Ridge):
             slope = phi.T @ (weight * score) + penalty * coef
             return value, solve_triangular(root, slope, trans="T", check_finite=False)
 
-        found = minimize(loss, root @ start, jac=True, method="L-BFGS-B", options=LIMITS)
+        found = minimize(
+            loss,
+            root @ start,
+            jac=True,
+            method="L-BFGS-B",
+            options={"ftol": FLAT, "gtol": STEEP, "maxiter": 200},
+        )
         return np.asarray(solve_triangular(root, found.x, check_finite=False))
 
 
