@@ -7,14 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "aligned.hpp"
+#include "density_alike.hpp"
 #include "density_near.hpp"
 #include "density_order.hpp"
 #include "nb26/density_api.hpp"
 #include "nb26/isa.hpp"
-#include "nb26/philox.hpp"
 #include "nb26/threads.hpp"
 
 namespace nb26 {
@@ -68,9 +69,12 @@ NB26_DENSITY_LEVEL(2, NB26_TARGET_2, 10)
 template <int Isa>
 class Query {
  public:
+  using Alike = std::optional<DensityAlike<DensityLevel<Isa>>>;
+
   Query(const DensityArm (&arms)[2], const DensityQueries& queries, const DensityRule& rule,
-        const double* const (&outcomes)[2], const DensityOut& out)
+        const double* const (&outcomes)[2], const Alike (&alike)[2], const DensityOut& out)
       : arms_(arms),
+        alike_(alike),
         queries_(queries),
         rule_(rule),
         outcomes_{outcomes[0], outcomes[1]},
@@ -105,9 +109,16 @@ class Query {
   // All resamples of one arm; false where `depth` rows do not reach k counts in one of them.
   bool fit(int a, std::int64_t i, std::int64_t depth) {
     const DensityArm& arm = arms_[a];
-    const std::int64_t n_b = rule_.n_bootstrap;
-    const bool whole =
-        near_.find(arm.x, arm.n, arm.p, queries_.x + i * arm.p, queries_.own[a][i], depth);
+    const std::int64_t n_b = rule_.n_bootstrap, own = queries_.own[a][i];
+    if (alike_[a]) {
+      const double* y = queries_.y ? queries_.y + i : nullptr;
+      if (alike_[a]->sums(own, y, own_kernel_, weight_, fits_[a].data())) {
+        kernel_.assign(at(arm.n - (own >= 0)), 1.0);
+        finish(a, i, std::min(arm.n - (own >= 0), arm.k));
+        return true;
+      }
+    }
+    const bool whole = near_.find(arm.x, arm.n, arm.p, queries_.x + i * arm.p, own, depth);
     const auto n = static_cast<std::int64_t>(near_.index.size());
     exponent_.resize(at(n));
     kernel_.resize(at(n));
@@ -123,12 +134,18 @@ class Query {
     }
     reach_ = 1.001 * arm.hy * std::sqrt(-2.0 * kDensityTail);
     sums(fits_[a].data(), n);
-    DensityLevel<Isa>::scale(fits_[a].data(), n_b + 1, columns_, rule_.g, arm.hy);
+    finish(a, i, std::min(n, arm.k));
+    return true;
+  }
+
+  // Sums become densities and means, of which k rows are told.
+  void finish(int a, std::int64_t i, std::int64_t k) {
+    const std::int64_t n_b = rule_.n_bootstrap;
+    DensityLevel<Isa>::scale(fits_[a].data(), n_b + 1, columns_, rule_.g, arms_[a].hy);
     for (std::int64_t b = 0; b < n_b && out_.mean_b[a]; ++b) {
       out_.mean_b[a][i * n_b + b] = fits_[a][at(b * columns_ + rule_.g + 1)];
     }
-    point(a, i, std::min(n, arm.k));
-    return true;
+    point(a, i, k);
   }
 
   void fill(const DensityArm& arm, const double* outcomes, std::int64_t i, std::int64_t n) {
@@ -136,10 +153,7 @@ class Query {
     own_.resize(static_cast<std::size_t>(n));
     for (std::int64_t r = 0; r < n; ++r) own_[at(r)] = arm.y[near_.index[at(r)]];
     for (std::int64_t r = 0; r < n; ++r) {
-      double* row = table_.data() + r * columns_;
-      std::copy_n(outcomes + near_.index[at(r)] * columns_, columns_, row);
-      row[g + 1] = own_[at(r)];
-      row[g + 2] = 1.0;
+      std::copy_n(outcomes + near_.index[at(r)] * columns_, columns_, table_.data() + r * columns_);
     }
     // kernels of the outcomes around the query's own one
     if (!queries_.y) return;
@@ -316,6 +330,7 @@ class Query {
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
   const DensityArm (&arms_)[2];
+  const Alike (&alike_)[2];
   const DensityQueries& queries_;
   const DensityRule& rule_;
   const double* outcomes_[2];
@@ -339,18 +354,24 @@ void bootstrap(const DensityArm (&arms)[2], const DensityQueries& queries, const
   const std::int64_t columns = density_columns(rule.g);
   const int threads = threads_for(n_threads, queries.m);
   LineVector outcomes[2];
+  typename Query<Isa>::Alike alike[2];
   for (int a = 0; a < 2; ++a) {
     outcomes[a].resize(static_cast<std::size_t>(arms[a].n * columns));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (std::int64_t j = 0; j < arms[a].n; ++j) {
       DensityLevel<Isa>::outcomes(arms[a].y + j, 1, rule.grid, rule.g, arms[a].hy, columns,
                                   outcomes[a].data() + j * columns);
+      outcomes[a][static_cast<std::size_t>(j * columns + rule.g + 1)] = arms[a].y[j];
+      outcomes[a][static_cast<std::size_t>(j * columns + rule.g + 2)] = 1.0;
+    }
+    if (DensityAlike<DensityLevel<Isa>>::holds(arms[a])) {
+      alike[a].emplace(arms[a], outcomes[a].data(), rule, n_threads);
     }
   }
   const double* const tables[2] = {outcomes[0].data(), outcomes[1].data()};
 #pragma omp parallel num_threads(threads)
   {
-    Query<Isa> query(arms, queries, rule, tables, out);
+    Query<Isa> query(arms, queries, rule, tables, alike, out);
 #pragma omp for schedule(dynamic, 4)
     for (std::int64_t i = 0; i < queries.m; ++i) query.run(i);
   }
@@ -362,24 +383,6 @@ void density_bootstrap_cpu(const DensityArm (&arms)[2], const DensityQueries& qu
                            const DensityRule& rule, int n_threads, const DensityOut& out) {
   static constexpr decltype(&bootstrap<0>) kLevels[3] = {bootstrap<0>, bootstrap<1>, bootstrap<2>};
   kLevels[isa_level()](arms, queries, rule, n_threads, out);
-}
-
-void density_resamples(std::int64_t n, std::int64_t n_bootstrap, int arm, std::uint64_t seed,
-                       int n_threads, std::uint16_t* counts) {
-  const PhiloxKey key = philox_key(seed, kDensitySalt);
-  const int threads = threads_for(n_threads, n_bootstrap);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t b = 0; b < n_bootstrap; ++b) {
-    std::uint16_t* row = counts + b * n;
-    std::fill_n(row, n, std::uint16_t{0});
-    const auto stream = 2 * static_cast<std::uint64_t>(b) + static_cast<std::uint64_t>(arm);
-    for (std::int64_t j = 0; j < n; ++j) {
-      const PhiloxWords w = philox(static_cast<std::uint64_t>(j), stream, key);
-      // floor(n (r0 + 2^32 r1) / 2^64) without numbers of 128 bits
-      const std::uint64_t rows = static_cast<std::uint64_t>(n);
-      ++row[(rows * w.r1 + (rows * w.r0 >> 32)) >> 32];
-    }
-  }
 }
 
 }  // namespace nb26

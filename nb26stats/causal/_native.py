@@ -46,7 +46,9 @@ def bounds(
     """Return what the bootstrap says at each query; see ``_core.density_bootstrap``."""
     call = _caller(device, n_threads)
     n_bootstrap = arms[0][5].shape[0]
-    kept = sum(arm[2] for arm in arms) * n_bootstrap * (len(grid) + 3)
+    # without covariates rows share all but what their own outcome is to the others
+    columns = len(grid) + 3 if x.shape[1] or device == "cuda" else 1
+    kept = sum(arm[2] for arm in arms) * n_bootstrap * columns
     found = sum(arm[0].shape[1] * (arm[0].shape[0] + ROWS_EACH) for arm in arms)
     parts = []
     for i, j in stretches(len(x), CALL_WORK[device] / (kept + found)):

@@ -10,6 +10,7 @@
 
 #include "check.hpp"
 #include "cpu/density_fit.cpp"
+#include "cpu/density_resamples.cpp"
 #include "cpu/density_spread.cpp"
 #include "cpu/threads.cpp"
 #include "nb26/density_one.hpp"
@@ -224,6 +225,7 @@ int main() {
   check(Problem(40, 30, 3, 10, 20, 13, 0.8));
   check(Problem(31, 90, 1, 30, 7, 75, 1e-3));
   check(Problem(25, 20, 0, 19, 1, 5, 1.0));
+  check(Problem(26, 26, 0, 25, 9, 11, 1.0));
   check_odd_resamples();
   check_settings();
   return failures > 0;
