@@ -13,7 +13,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import causal, datasets, information, learning, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
-    from .causal import NonparametricC2G, SemiparametricC2G
+    from .causal import NonparametricC2G, SemiparametricC2G, survival_residual_z
     from .information import (
         DiscretePID,
         GaussianPID,
@@ -59,6 +59,7 @@ _HOMES = {
     "report": "",
     "select_hidden": "learning",
     "streaming": "",
+    "survival_residual_z": "causal",
 }
 
 __all__ = [
@@ -89,6 +90,7 @@ __all__ = [
     "report",
     "select_hidden",
     "streaming",
+    "survival_residual_z",
 ]
 
 __getattr__ = attributes(__name__, _HOMES)

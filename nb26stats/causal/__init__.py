@@ -6,6 +6,7 @@ from ._cautions import OverlapWarning, SmallSampleWarning, WeakIdentificationWar
 from ._nonparametric import NonparametricC2G
 from ._results import C2GResult, EstimandInterval
 from ._semiparametric import SemiparametricC2G
+from ._survival import survival_residual_z
 
 __all__ = [
     "C2GResult",
@@ -15,4 +16,5 @@ __all__ = [
     "SemiparametricC2G",
     "SmallSampleWarning",
     "WeakIdentificationWarning",
+    "survival_residual_z",
 ]
