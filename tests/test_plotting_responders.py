@@ -14,8 +14,8 @@ from matplotlib.colors import to_hex
 from scipy.integrate import trapezoid
 from test_plotting import nothing_global  # noqa: F401 - used by every test
 
-from nb26stats import NonparametricC2G, datasets, plotting
-from nb26stats.causal import C2GResult, SmallSampleWarning
+from nb26stats import NonparametricC2G, SemiparametricC2G, datasets, plotting
+from nb26stats.causal import C2GResult, SmallSampleWarning, _summary
 
 X, Y, T, _ = known_data()
 N = len(Y)
@@ -192,6 +192,21 @@ def test_excesses_over_the_controls_are_told_where_the_model_knows_them() -> Non
     nothing_overlaps(ax)
 
 
+def test_no_prior_is_shown_without_what_identifies_it() -> None:
+    model = fit()
+    model.zM1_, model.zM2_ = 0.5, 1.66
+    weak = "zM2 = 1.7: prior and effect cannot be told apart"
+    ax = model.plot("density")
+    assert ax.get_legend().get_title().get_text() == weak
+    nothing_overlaps(ax)
+    share, _ = plotting.plot_estimands(model)
+    assert share.texts[-1].get_text().replace("\n", " ").endswith(weak)
+    model.zM2_ = 3.0
+    assert model.plot("density").get_legend().get_title().get_text() == "zM2 = 3.0"
+    # the figure and the summary draw the line at the same place
+    assert plotting._responder_words.IDENTIFIED == _summary.IDENTIFIED
+
+
 def test_equal_residuals_have_a_figure() -> None:
     table = pd.DataFrame(
         {
@@ -245,6 +260,27 @@ def test_bands_are_those_of_the_resamples(bounded: NonparametricC2G) -> None:
     score = (1 - bounded.prior_[at]) * here.control[1][0] / here.treated[0][0]
     assert min(score, 1) == pytest.approx(bounded.lfdr_[at], rel=1e-9)
     nothing_overlaps(ax)
+
+
+def test_additive_densities_are_a_mixture_of_shifts() -> None:
+    data = datasets.simulate_additive(400, tau=5, random_state=1)
+    model = SemiparametricC2G(random_state=0).fit(data.X, data.y, treatment=data.treatment)
+    ax = model.plot("density")
+    at = int(np.nanargmin(model.lfdr_))
+    f0, ft, without = (line.get_ydata() for line in ax.lines[:3])
+    grid = ax.lines[0].get_xdata()
+    for f in (f0, ft):
+        assert trapezoid(f, grid) == pytest.approx(1, abs=0.03)
+    shifted = np.interp(grid - model.effect_[at], grid, f0, left=0, right=0)
+    prior = model.prior_[at]
+    np.testing.assert_allclose(ft, without + prior * shifted, atol=0.02 * f0.max())
+    assert ax.get_legend().get_title().get_text() == f"zM2 = {model.zM2_:.1f}"
+    # the score of the row is the ratio of the curves at its outcome
+    here, both = (float(np.interp(model._rows.y[at], grid, f)) for f in (without, ft))
+    assert here / both == pytest.approx(model.lfdr_[at], abs=0.02)
+    nothing_overlaps(ax)
+    nothing_overlaps(model.plot())
+    nothing_overlaps(model.plot("residuals"))
 
 
 def test_rows_have_their_labels() -> None:

@@ -123,9 +123,10 @@ def _check_frame(X: Any, pd: Any) -> None:
         raise TypeError("X must be dense, got sparse columns; use X.sparse.to_dense()")
     bad = [f"{c} ({t})" for c, t in zip(X.columns, X.dtypes, strict=True) if not _is_real(pd, t)]
     if bad:
+        several = f"{len(bad)} columns that hold" if len(bad) > 1 else "1 column that holds"
         raise ValueError(
-            f"X has {len(bad)} columns that hold no numbers: {listed(bad)}; encode them first, for "
-            "example as 0 and 1 per category"
+            f"X has {several} no numbers: {listed(bad)}; encode them first, for example as 0 and "
+            "1 per category"
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ._axes import GREY, PALE, SMALL, dress, few_ticks, many_axes, need, number
 from ._colors import OKABE_ITO
+from ._responder_words import caution
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,9 @@ def plot_estimands(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     n, level = int(table["n"].max()), float(table["level"].max())
     limits = np.isfinite(table[["ci_low", "ci_high"]].to_numpy(dtype=float)).any()
     note = f"thin: {level:.0%} confidence" if limits else "no confidence limits: no resamples"
+    if caution(whole):
+        # below the title, and no longer than the panel is wide
+        note += "\n" + caution(whole).replace(": ", ":\n")
     dress(share, x="share of the treated", title=f"Who responds ({n:,} treated)")
     dress(effects, x="mean effect (units of y)", title="How strongly")
     effects.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)

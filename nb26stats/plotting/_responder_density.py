@@ -10,6 +10,7 @@ from nb26stats._check import as_int
 
 from ._axes import GREY, SMALL, dress, few_ticks, number, one_axes, plain
 from ._colors import OKABE_ITO
+from ._responder_words import caution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +34,7 @@ def draw_densities(model: Any, table: Any, row: Any, ax: Axes | None) -> Axes:
     f0, ft = model._density_at(at, grid)
     bands = model._density_bands(at, grid)
     panel = one_axes(ax, (4.6, 3.2))
-    said = ""
+    said = caution(model)
     if bands is not None:
         for (lower, upper), color in ((bands.control, CONTROL), (bands.treated, TREATED)):
             panel.fill_between(grid, lower, upper, color=color, alpha=0.22, linewidth=0)

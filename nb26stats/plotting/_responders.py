@@ -11,6 +11,7 @@ from nb26stats._check import as_choice
 from ._axes import GREY, PALE, SMALL, dress, few_ticks, need, one_axes
 from ._colors import OKABE_ITO
 from ._responder_density import draw_densities
+from ._responder_words import excess
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,7 +203,7 @@ def _residuals(result: Any, table: Any, ax: Axes | None) -> Axes:
     panel.set_xlim(low, high)
     panel.set_ylim(0, 1.35 * top)
     panel.legend(frameon=False, fontsize=SMALL, loc="upper right")
-    notes = _excess(result)
+    notes = [f"{name} = {z:.1f}" for name, z in excess(result).items()]
     if beyond:
         notes.append(f"{beyond:,} beyond the axis")
     if notes:
@@ -233,14 +234,3 @@ def _limits(values: F64) -> tuple[float, float]:
     low, high = max(low - margin, float(values.min())), min(high + margin, float(values.max()))
     # equal residuals have no range
     return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _excess(result: Any) -> list[str]:
-    """Return by how many standard errors the treated residuals differ, where the model tells."""
-    known = getattr(result, "details", {})
-    found = []
-    for name in ("zM1", "zM2"):
-        value = getattr(result, f"{name}_", known.get(name))
-        if value is not None:
-            found.append(f"{name} = {float(value):.1f}")
-    return found
