@@ -512,7 +512,16 @@ def test_outcomes_that_are_computed_from_covariates(data: Any) -> None:
 
 
 @QUIET
-@pytest.mark.parametrize("size", [1e3, 1e8, 1e30])
+@pytest.mark.parametrize("unit", [1e-140, 1e100])
+def test_units_that_densities_cannot_have(data: Any, unit: float) -> None:
+    far = dataclasses.replace(data, y=unit * data.y)
+    with pytest.raises(ValueError, match=r"too far from 1 .* use standardize=True"):
+        fitted(far, standardize=False)
+    assert fitted(far).selected_.any()
+
+
+@QUIET
+@pytest.mark.parametrize("size", [1e3, 1e8, 1e140])
 def test_single_outcomes_far_out(data: Any, size: float) -> None:
     y = data.y.copy()
     at = np.flatnonzero(data.treatment)[:2]

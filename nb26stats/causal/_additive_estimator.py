@@ -22,13 +22,15 @@ from ._moments import excess_z
 from ._overlap import odds
 from ._refits import refits
 from ._rows import Rows
-from ._scaling import Scaling, fit_scaling
+from ._scaling import Scaling, fit_scaling, spread
 from ._scores import Scores
 from ._summary import IDENTIFIED
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
+LARGEST = 1e90
+"""Spread of the outcome whose third power, or one over it, leaves float64."""
 NOISES = ("predictive_recursion", "npmle", "gaussian")
 
 
@@ -70,6 +72,11 @@ class AdditiveC2G(C2GBase):
         as_int(self.cv, "cv", minimum=2, maximum=smaller)
         scaling = fit_scaling(rows.X, rows.y, t, standardize=bool(self.standardize))
         x, y = scaling.x(rows.X), scaling.y(rows.y)
+        if not 1.0 / LARGEST < spread(y[~t]) < LARGEST:
+            raise ValueError(
+                f"y spreads by {spread(y[~t]):.3g} in the controls, which is too far from 1 for "
+                "densities of y itself; use standardize=True"
+            )
         control, treated = (Arm(x[arm], y[arm], np.ones(int(arm.sum()))) for arm in (~t, t))
         settings = Settings(
             outcome_model=self.outcome_model,

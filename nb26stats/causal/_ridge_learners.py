@@ -88,6 +88,15 @@ class _Ridge:
             return Linear(self._features, self._solve(self._phi, slice(None), penalty, start))
 
 
+def _gram(phi: F64, weight: F64, penalty: F64) -> F64:
+    """Return weighted products of columns, with a penalty on the diagonal."""
+    rows = phi * np.sqrt(weight)[:, None]
+    # of a matrix and its own transpose NumPy computes one half
+    out: F64 = rows.T @ rows
+    out[np.diag_indices_from(out)] += penalty
+    return out
+
+
 class RidgeEffect(_Ridge):
     """Effect of response: maximises the weighted log density of what the effect leaves over."""
 
@@ -114,8 +123,7 @@ class RidgeEffect(_Ridge):
 
         r, weight, noise = self._r[rows], self._weight[rows], self._noise
         # coordinates in which normal noise of the same curvature is a sphere: few steps are left
-        curvature = (phi.T * weight) @ phi
-        curvature[np.diag_indices_from(curvature)] += penalty
+        curvature = _gram(phi, weight, penalty)
         root = cholesky(curvature, lower=False, check_finite=False)
 
         def loss(v: F64) -> tuple[float, F64]:
@@ -169,8 +177,7 @@ class RidgePrior(_Ridge):
         for _ in range(100):
             p = expit(eta)
             slope = phi.T @ (counts * (p - omega)) + penalty * coef
-            curvature = (phi.T * (counts * p * (1.0 - p))) @ phi
-            curvature[np.diag_indices_from(curvature)] += penalty
+            curvature = _gram(phi, counts * p * (1.0 - p), penalty)
             step = cho_solve(cho_factor(curvature, check_finite=False), slope, check_finite=False)
             gain, size = float(slope @ step), 1.0
             if gain <= 1e-10 * (1.0 + abs(value)):
