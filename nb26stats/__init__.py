@@ -13,7 +13,15 @@ from ._version import __version__
 if TYPE_CHECKING:
     from . import causal, datasets, information, learning, nwb, plotting, r, report, streaming
     from ._warnings import NB26StatsWarning
-    from .causal import NonparametricC2G, SemiparametricC2G, survival_residual_z
+    from .causal import (
+        NonparametricC2G,
+        SemiparametricC2G,
+        grenander_lfdr,
+        local_fdr,
+        q_values,
+        survival_residual_z,
+        two_groups,
+    )
     from .information import (
         DiscretePID,
         GaussianPID,
@@ -49,17 +57,21 @@ _HOMES = {
     "discretize": "information",
     "encode_contrast": "learning",
     "fit_psychometric": "learning",
+    "grenander_lfdr": "causal",
     "information": "",
     "learning": "",
+    "local_fdr": "causal",
     "mutual_information": "information",
     "nwb": "",
     "oja_asymptotic_covariance": "streaming",
     "plotting": "",
+    "q_values": "causal",
     "r": "",
     "report": "",
     "select_hidden": "learning",
     "streaming": "",
     "survival_residual_z": "causal",
+    "two_groups": "causal",
 }
 
 __all__ = [
@@ -80,17 +92,21 @@ __all__ = [
     "discretize",
     "encode_contrast",
     "fit_psychometric",
+    "grenander_lfdr",
     "information",
     "learning",
+    "local_fdr",
     "mutual_information",
     "nwb",
     "oja_asymptotic_covariance",
     "plotting",
+    "q_values",
     "r",
     "report",
     "select_hidden",
     "streaming",
     "survival_residual_z",
+    "two_groups",
 ]
 
 __getattr__ = attributes(__name__, _HOMES)

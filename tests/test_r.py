@@ -63,7 +63,7 @@ def test_script_says_ok(script: Path, which: str, bridge: None, tmp_path: Path) 
 
 
 def test_scripts_for_every_room() -> None:
-    rooms = {"streaming", "information", "learning", "nwb"}
+    rooms = {"streaming", "causal", "information", "learning", "nwb"}
     assert {path.stem for path in SCRIPTS} >= rooms | {"acceptance"}
 
 

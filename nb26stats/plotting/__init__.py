@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._scree import plot_scree
     from ._style import style
     from ._two_areas import plot_two_areas
+    from ._two_groups import plot_q_values, plot_two_groups
     from ._union import plot_union
 
 _HOMES = {
@@ -53,11 +54,13 @@ _HOMES = {
     "plot_profile": "_learning_profile",
     "plot_psth": "_psth",
     "plot_psychometric": "_behavior",
+    "plot_q_values": "_two_groups",
     "plot_raster": "_raster",
     "plot_rates": "_rates",
     "plot_responders": "_responders",
     "plot_scree": "_scree",
     "plot_two_areas": "_two_areas",
+    "plot_two_groups": "_two_groups",
     "plot_union": "_union",
     "psychometric_points": "_blocks",
     "style": "_style",
@@ -83,11 +86,13 @@ __all__ = [
     "plot_profile",
     "plot_psth",
     "plot_psychometric",
+    "plot_q_values",
     "plot_raster",
     "plot_rates",
     "plot_responders",
     "plot_scree",
     "plot_two_areas",
+    "plot_two_groups",
     "plot_union",
     "psychometric_points",
     "style",
