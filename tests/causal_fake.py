@@ -6,17 +6,25 @@ local false discovery rates are therefore numbers that a test can write down.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import norm
 
+from nb26stats import causal
 from nb26stats.causal._base import C2GBase
 from nb26stats.causal._rows import Rows
 from nb26stats.causal._scores import Scores
 
 SHIFT, PRIOR = 3.0, 0.4
+PUBLIC = [
+    value
+    for value in map(vars(causal).__getitem__, causal.__all__)
+    if inspect.isclass(value) and issubclass(value, C2GBase)
+]
+"""The estimators that users have."""
 
 
 class KnownC2G(C2GBase):

@@ -13,21 +13,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from causal_fake import known_data
+from causal_fake import PUBLIC, known_data
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from nb26stats import NB26StatsWarning, _dispatch, causal
+from nb26stats import NB26StatsWarning, _dispatch
 from nb26stats.causal import OverlapWarning, SmallSampleWarning, WeakIdentificationWarning
 from nb26stats.causal._base import C2GBase
 
 X, Y, T, RESPONDER = known_data(240)
 N = len(Y)
-EVERY = [
-    value
-    for value in map(vars(causal).__getitem__, causal.__all__)
-    if inspect.isclass(value) and issubclass(value, C2GBase)
-]
 RULES = ("auto", "model", "calibrated", "published")
 
 
@@ -40,7 +35,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=EVERY, ids=lambda kind: kind.__name__)
+@pytest.fixture(params=PUBLIC, ids=lambda kind: kind.__name__)
 def kind(request: pytest.FixtureRequest) -> Any:
     return request.param
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from causal_fake import KnownC2G, known_data
+from causal_fake import PUBLIC, KnownC2G, known_data
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -23,17 +23,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 
-from nb26stats import causal
 from nb26stats.causal import WeakIdentificationWarning
 from nb26stats.causal._base import C2GBase
 
 X, Y, T, _ = known_data(240)
-REAL = [
-    value
-    for value in map(vars(causal).__getitem__, causal.__all__)
-    if inspect.isclass(value) and issubclass(value, C2GBase)
-]
-EVERY = [KnownC2G, *REAL]
+EVERY = [KnownC2G, *PUBLIC]
 
 
 @pytest.fixture(autouse=True)

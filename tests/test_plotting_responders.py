@@ -151,6 +151,18 @@ def test_rows_without_comparable_controls_are_counted_apart() -> None:
     assert title(model.plot("density", row=at)) == f"Row {at}, left out: no comparable controls"
 
 
+@pytest.mark.parametrize("scale", [1e100, 1e-140, 1e-3, 12345.0])
+@pytest.mark.parametrize("kind", ["density", "residuals"])
+def test_any_unit_fits_into_the_figure(scale: float, kind: str) -> None:
+    x, _, t, responder = known_data(200)
+    y = np.random.default_rng(0).normal(size=200) + 3.0 * responder
+    model = SemiparametricC2G(n_features=20, random_state=0, randomized=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "zM2=|the probabilities of response still")
+        model.fit(x, scale * y, treatment=t)
+    nothing_overlaps(model.plot(kind))
+
+
 @pytest.mark.parametrize("n", [60, 20_000])
 @pytest.mark.parametrize("kind", ["lfdr", "density", "residuals"])
 def test_small_and_large_studies_fit_into_the_figure(n: int, kind: str) -> None:
@@ -180,7 +192,7 @@ def test_far_residuals_are_counted_and_do_not_squeeze_the_rest() -> None:
     y = Y.copy()
     y[4] = 1e4
     ax = fit(y).plot("residuals")
-    assert ax.get_xlim()[1] < 1e4 / 2
+    assert ax.get_xlim()[1] < 15
     assert [t.get_text() for t in ax.texts] == ["1 beyond the axis"]
     nothing_overlaps(ax)
 
@@ -410,3 +422,11 @@ def test_other_things_have_no_estimands() -> None:
             plotting.plot_estimands(thing)
     with pytest.raises(ValueError, match="ax holds 1 axes but the figure has 2 panels"):
         plotting.plot_estimands(fit(), ax=fit().plot())
+
+
+def test_tables_that_lack_what_a_figure_needs() -> None:
+    table = fit().to_frame()
+    for kind, column in (("lfdr", "control_score"), ("residuals", "null_mean")):
+        short = dataclasses.replace(fit().result(), table=table.drop(columns=column))
+        with pytest.raises(TypeError, match="result must be a fitted causal two-groups model"):
+            short.plot(kind)

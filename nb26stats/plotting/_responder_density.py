@@ -33,7 +33,7 @@ def draw_densities(model: Any, table: Any, row: Any, ax: Axes | None) -> Axes:
     grid = _window(model, at, table["y"].to_numpy(dtype=float))
     f0, ft = model._density_at(at, grid)
     bands = model._density_bands(at, grid)
-    panel = one_axes(ax, (4.6, 3.2))
+    panel = one_axes(ax, (4.8, 3.2))
     said = caution(model)
     if bands is not None:
         for (lower, upper), color in ((bands.control, CONTROL), (bands.treated, TREATED)):
@@ -58,7 +58,14 @@ def draw_densities(model: Any, table: Any, row: Any, ax: Axes | None) -> Axes:
     highest = [f0, ft] + ([] if bands is None else [bands.control[1], bands.treated[1]])
     panel.set_ylim(0.0, HEADROOM * max(float(np.max(f)) for f in highest))
     panel.legend(
-        frameon=False, fontsize=SMALL, loc="upper center", ncols=2, title=said, title_fontsize=SMALL
+        frameon=False,
+        fontsize=SMALL,
+        loc="upper center",
+        ncols=2,
+        columnspacing=1.0,
+        handlelength=1.6,
+        title=said,
+        title_fontsize=SMALL,
     )
     dress(
         panel,

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 KINDS = ("lfdr", "density", "residuals")
 CONTROL, TREATED, SELECTED = GREY, OKABE_ITO["sky"], OKABE_ITO["vermillion"]
+COLUMNS = {
+    "lfdr": ("control_score",),
+    "density": ("y", "prior", "trimmed"),
+    "residuals": ("y", "null_mean"),
+}
+"""What a figure needs in the table, beside who is treated, selected, and the lfdr."""
 SIZE = (4.6, 3.0)
 N_BINS = 25
 BEYOND = 0.002
@@ -74,7 +80,7 @@ def plot_responders(
     need(result, "result", "a fitted causal two-groups model or its result()", "to_frame", "plot")
     draw = as_choice(kind, "kind", KINDS)
     table = result.to_frame()
-    if not {"treated", "lfdr", "selected"} <= set(table.columns):
+    if not {"treated", "lfdr", "selected", *COLUMNS[draw]} <= set(table.columns):
         raise TypeError(
             "result must be a fitted causal two-groups model or its result(), "
             f"got {type(result).__name__}"
@@ -229,8 +235,11 @@ def _residuals(result: Any, table: Any, ax: Axes | None) -> Axes:
 
 def _limits(values: F64) -> tuple[float, float]:
     """Return the range of the values, less what one or two far ones would add to it."""
-    low, high = (float(v) for v in np.quantile(values, [BEYOND, 1.0 - BEYOND]))
+    ordered = np.sort(values)
+    # one far value at least at either end
+    far = min(int(np.ceil(BEYOND * len(ordered))), (len(ordered) - 1) // 2)
+    low, high = float(ordered[far]), float(ordered[-1 - far])
     margin = 0.25 * (high - low)
-    low, high = max(low - margin, float(values.min())), min(high + margin, float(values.max()))
+    low, high = max(low - margin, float(ordered[0])), min(high + margin, float(ordered[-1]))
     # equal residuals have no range
     return (low, high) if high > low else (low - 0.5, high + 0.5)
