@@ -90,6 +90,16 @@ def test_jobs_and_frames_give_the_same_bits(plain: SemiparametricC2G) -> None:
     same(fit(np.asfortranarray(DATA.X), DATA.y.tolist()), plain)
 
 
+def test_threads_of_blas_give_the_same_bits(plain: SemiparametricC2G) -> None:
+    from threadpoolctl import threadpool_limits
+
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads, user_api="blas"):
+            same(fit(), plain)
+            features = fit(max_kernel_n=100)
+        np.testing.assert_array_equal(features.lfdr_, fit(max_kernel_n=100).lfdr_)
+
+
 def test_refits_give_the_same_bits_for_any_jobs() -> None:
     small = datasets.simulate_additive(300, 5, random_state=1)
     one, two = (

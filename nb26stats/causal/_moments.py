@@ -21,8 +21,9 @@ def excess_z(treated: F64, control: F64, weight: F64 | None = None) -> float:
     if weight is None:
         mean, variance = float(control.mean()), float(control.var()) / len(control)
     else:
+        # sums, not products: BLAS splits long ones over threads
         share = weight / weight.sum()
-        mean = float(share @ control)
-        variance = float(share**2 @ (control - mean) ** 2)
+        mean = float(np.sum(share * control))
+        variance = float(np.sum((share * (control - mean)) ** 2))
     error = np.sqrt(float(treated.var()) / len(treated) + variance)
     return (float(treated.mean()) - mean) / float(error)

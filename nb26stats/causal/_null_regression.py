@@ -87,7 +87,7 @@ def fit_null(
     if not isinstance(model, str):
         return _cross_fit(x, y, counts, model, n_folds=n_folds, seed=seed, n_jobs=n_jobs)
     if x.shape[1] == 0:
-        total, n = float(counts @ y), float(counts.sum())
+        total, n = float(np.sum(counts * y)), float(counts.sum())
         return Mean((total - counts * y) / (n - counts), total / n)
     if len(y) > max_kernel_n:
         rng = generator(seed, FEATURES, OUTCOME_FEATURES)

@@ -133,6 +133,10 @@ class SemiparametricC2G(AdditiveC2G):
     reshapes outcomes, in place of shifting them, costs power;
     :class:`nb26stats.NonparametricC2G` assumes neither.
 
+    Folds and features are drawn, and decide which penalty is chosen where two fit about as well:
+    on 1,000 rows with moderate effects another seed exchanges about a tenth of the selected rows.
+    The order of rows does not matter, as draws go by their ranks.
+
     Estimands are points. Confidence limits are percentiles over refits to resamples; they do not
     tell the bias of penalties that shrink effects and priors towards constants.
 
