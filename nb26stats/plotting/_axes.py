@@ -167,6 +167,20 @@ def time_zero(ax: Axes, name: str = "") -> None:
         )
 
 
+def corner_note(ax: Axes, text: str) -> None:
+    """Write lines of small grey words into the upper left corner of the axes."""
+    ax.annotate(
+        text,
+        (0.0, 1.0),
+        xycoords="axes fraction",
+        xytext=(4, -4),
+        textcoords="offset points",
+        va="top",
+        fontsize=SMALL,
+        color=GREY,
+    )
+
+
 def end_labels(ax: Axes, labels: Sequence[tuple[str, float, str]]) -> None:
     """Write labels (text, height in data, colour) right of the axes without overlap."""
     low, high = ax.get_ylim()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import GREY, PALE, SMALL, dress, few_ticks, many_axes, need, number
+from ._axes import PALE, SMALL, corner_note, dress, few_ticks, many_axes, need, number
 from ._colors import OKABE_ITO
 from ._responder_words import caution
 
@@ -84,16 +84,7 @@ def plot_estimands(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     dress(share, x="share of the treated", title=f"Who responds ({n:,} treated)")
     dress(effects, x="mean effect (units of y)", title="How strongly")
     effects.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)
-    share.annotate(
-        note,
-        (0.0, 1.0),
-        xycoords="axes fraction",
-        xytext=(4, -3),
-        textcoords="offset points",
-        va="top",
-        fontsize=SMALL,
-        color=GREY,
-    )
+    corner_note(share, note)
     for panel in panels:
         few_ticks(panel, x=5, y=None)
         panel.tick_params(axis="y", length=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nb26stats._check import as_choice
 
-from ._axes import GREY, PALE, SMALL, dress, few_ticks, need, one_axes
+from ._axes import GREY, PALE, SMALL, corner_note, dress, few_ticks, need, one_axes
 from ._colors import OKABE_ITO
 from ._responder_density import draw_densities
 from ._responder_words import excess
@@ -213,16 +213,7 @@ def _residuals(result: Any, table: Any, ax: Axes | None) -> Axes:
     if beyond:
         notes.append(f"{beyond:,} beyond the axis")
     if notes:
-        panel.annotate(
-            "\n".join(notes),
-            (0.0, 1.0),
-            xycoords="axes fraction",
-            xytext=(4, -4),
-            textcoords="offset points",
-            va="top",
-            fontsize=SMALL,
-            color=GREY,
-        )
+        corner_note(panel, "\n".join(notes))
     dress(
         panel,
         x="outcome less its mean without response (units of y)",
