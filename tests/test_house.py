@@ -19,6 +19,7 @@ CSRC = Path(__file__).parent.parent / "csrc"
 
 HELPERS = {
     "_blas",
+    "_workers",
     "_check",
     "_dispatch",
     "_lazy",

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from nb26stats._blas import one_blas_thread
+from nb26stats._workers import on_arrival
 
 from ._gcv import choose_penalty, loo_residuals
 
@@ -83,7 +84,7 @@ def fit_kernel_ridge(
     unit = typical(pairs)
     root = np.ones(len(y)) if weight is None else np.sqrt(weight)
     found: list[KernelRidge] = Parallel(n_jobs=n_jobs)(
-        delayed(_fit)(x, y, root, squared, float(width) * unit) for width in WIDTHS
+        delayed(on_arrival(_fit))(x, y, root, squared, float(width) * unit) for width in WIDTHS
     )
     return min(found, key=lambda model: model.score)
 

@@ -9,6 +9,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from nb26stats._workers import on_arrival
+
 from ._folds import FEATURES, FOLDS, generator, seeded_clone, stratified_folds
 from ._krr import fit_kernel_ridge
 from ._random_features import fit_feature_ridge
@@ -102,7 +104,7 @@ def _cross_fit(
     # a bootstrap's copies of a row stand side by side, and in one fold
     at = np.repeat(np.arange(len(y)), counts.astype(np.int64))
     models = Parallel(n_jobs=n_jobs)(
-        delayed(_fit)(
+        delayed(on_arrival(_fit))(
             seeded_clone(model, generator(seed, FOLDS, OUTCOME_SEEDS + k)), x, y, at[fold[at] != k]
         )
         for k in range(n_folds)

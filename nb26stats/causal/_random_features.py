@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from nb26stats._blas import one_blas_thread
+from nb26stats._workers import on_arrival
 
 from ._gcv import choose_penalty, loo_residuals
 from ._krr import WIDTHS, typical
@@ -108,7 +109,7 @@ def fit_feature_ridge(
     drawn = draw_features(x.shape[1], N_FEATURES, 1.0, rng)
     root = np.ones(len(y)) if weight is None else np.sqrt(weight)
     found: list[FeatureRidge] = Parallel(n_jobs=n_jobs)(
-        delayed(_fit)(x, y, root, drawn, float(width) * unit) for width in WIDTHS
+        delayed(on_arrival(_fit))(x, y, root, drawn, float(width) * unit) for width in WIDTHS
     )
     return min(found, key=lambda model: model.score)
 

@@ -10,6 +10,8 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from nb26stats._workers import on_arrival
+
 from ._additive import Arm, Settings, fit_additive
 from ._folds import REFIT, generator
 
@@ -31,7 +33,7 @@ def refits(
     left out, or copies of it would tell what is left out.
     """
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_refit)(control, treated, settings, b) for b in range(n_bootstrap)
+        delayed(on_arrival(_refit))(control, treated, settings, b) for b in range(n_bootstrap)
     )
     prior, effect = (np.empty((n_bootstrap, len(treated.y))) for _ in range(2))
     for b, (p, d) in enumerate(found):

@@ -11,6 +11,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from nb26stats._workers import on_arrival
+
 from ._density import Arm, Bounds, Curves, bootstrap, densities, tune
 from ._rows import Rows
 from ._scaling import Scaling, fit_scaling, spread
@@ -154,7 +156,7 @@ def fit_two_arms(
     scaling = fit_scaling(rows.X, rows.y, rows.treated, standardize=standardize)
     x, y = scaling.x(rows.X), scaling.y(rows.y)
     tuned = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(tune)(
+        delayed(on_arrival(tune))(
             x[arm], y[arm], n_neighbors=n_neighbors, fractions=fractions, n_threads=n_threads
         )
         for arm in (~rows.treated, rows.treated)

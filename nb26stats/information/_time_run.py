@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nb26stats._blas import one_blas_thread
 from nb26stats._progress import bar
+from nb26stats._workers import on_arrival
 
 from ._nulls import resample
 
@@ -144,7 +145,7 @@ def _each(tasks: list[Task], n_jobs: int | None, shown: Any) -> Iterator[F64]:
     """Yield the results in the order of the tasks, while a bar advances."""
     from joblib import delayed
 
-    results: Any = _pool(n_jobs)(delayed(one_task)(*task) for task in tasks)
+    results: Any = _pool(n_jobs)(delayed(on_arrival(one_task))(*task) for task in tasks)
     try:
         for result in results:
             shown.update(1)

@@ -17,6 +17,7 @@ from nb26stats._blas import one_blas_thread
 from nb26stats._progress import bar
 from nb26stats._seed import as_seed
 from nb26stats._warnings import warn
+from nb26stats._workers import on_arrival
 
 from ._blocks import cut_blocks, held_out, without_blocks
 from ._fit import CONVERGED, Optimum, Problem, search
@@ -104,7 +105,9 @@ def run(
         else:
             parts = _parts(animals, min(PARTS_PER_JOB * jobs, len(animals)))
             results = _pool(n_jobs)(
-                delayed(_fit_batch)(batch.part(rows)) for batch in batches for rows in parts
+                delayed(on_arrival(_fit_batch))(batch.part(rows))
+                for batch in batches
+                for rows in parts
             )
             try:
                 for result in results:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nb26stats._dispatch import choose_device
 from nb26stats._progress import bar
+from nb26stats._workers import on_arrival
 
 from ._box import Box
 from ._canonical import canonical
@@ -337,7 +338,7 @@ def _maximize(
         for task in tasks
     ]
     groups = joblib.Parallel(n_jobs=options.n_jobs)(
-        joblib.delayed(_run)(options, model, list(group), device)
+        joblib.delayed(on_arrival(_run))(options, model, list(group), device)
         for group in zip(*parts, strict=True)
     )
     return [

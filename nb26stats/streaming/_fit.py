@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from nb26stats._progress import bar
+from nb26stats._workers import on_arrival
 
 from ._advance import absorb
 from ._rows import Rows, check_rows, is_slab_source, parts, read, slabs, stays_here, working
@@ -91,7 +92,7 @@ def run(state: State, source: Any, *, n_jobs: int | None, n_threads: int, device
     lanes = state.replicates.shape[3]
     # every task repeats the estimate's own few columns, which is cheaper than sending its blocks
     done: list[State] = Parallel(n_jobs=tasks)(
-        delayed(take_rest)(
+        delayed(on_arrival(take_rest))(
             state.copy(groups=slice(a, b)), source, start, a * lanes, n_threads, device, False
         )
         for a, b in edges
