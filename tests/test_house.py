@@ -19,7 +19,6 @@ CSRC = Path(__file__).parent.parent / "csrc"
 
 HELPERS = {
     "_blas",
-    "_workers",
     "_check",
     "_dispatch",
     "_lazy",
@@ -29,6 +28,7 @@ HELPERS = {
     "_seed",
     "_version",
     "_warnings",
+    "_workers",
 }
 METHODS = {"causal", "information", "learning", "streaming"}
 # room -> rooms it may import, at module level or inside functions
