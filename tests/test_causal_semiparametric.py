@@ -561,3 +561,20 @@ def test_progress_is_shown_on_request(data: Any, monkeypatch: pytest.MonkeyPatch
         ["responders", 50, True, steps, "closed"],
         ["refits", 3, True, 3, "closed"],
     ]
+
+
+def test_summary_says_what_the_cautious_rule_would_select() -> None:
+    study = datasets.simulate_additive(400, 5, random_state=1)
+    fit = SemiparametricC2G(random_state=0).fit(study.X, study.y, treatment=study.treatment)
+    assert fit.control_used_ == "model"
+    n, other = len(fit.select()), len(fit.select(control="calibrated"))
+    text = " ".join(fit.summary().split())
+    said = f"Calibrated by the controls, the rule would select {other} rows, not {n}."
+    assert said in text
+    assert ("call for care" in text) == (other < n / 2)
+    cautious = SemiparametricC2G(control="calibrated", random_state=0)
+    cautious.fit(study.X, study.y, treatment=study.treatment)
+    assert "Calibrated by" not in cautious.summary()
+    few = fit.result()
+    few = dataclasses.replace(few, details={**few.details, "n_calibrated": 0})
+    assert "call for care" in " ".join(few.summary().split())

@@ -101,6 +101,8 @@ def _notes(result: C2GResult) -> list[str]:
         )
     if "zM2" in d:
         notes.append(_of_spread(float(d["zM2"])))
+    if "n_calibrated" in d:
+        notes.append(_of_rules(int(result.table["selected"].sum()), int(d["n_calibrated"])))
     return [f"[{i}] {note}" for i, note in enumerate(notes, 1)]
 
 
@@ -114,6 +116,16 @@ def _of_spread(z: float) -> str:
     return text + (
         "Below 3, as here, prior and effect cannot be told apart: do not read priors, ERPF or "
         "effects, only the rows selected by calibration."
+    )
+
+
+def _of_rules(n_model: int, n_calibrated: int) -> str:
+    text = f"Calibrated by the controls, the rule would select {n_calibrated} rows, not {n_model}."
+    if n_calibrated >= n_model / 2:
+        return text
+    return (
+        text + " Rules that differ as much as here call for care: the model trusts that noise is "
+        "alike in both arms, calibration does not."
     )
 
 

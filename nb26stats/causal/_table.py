@@ -69,6 +69,8 @@ def details(estimator: Any) -> dict[str, Any]:
         value = getattr(estimator, f"{name}_", None)
         if value is not None:
             out[name] = float(value)
+    if estimator.control_used_ == "model":
+        out["n_calibrated"] = len(estimator.select(control="calibrated"))
     out["overlap"] = _overlap_line(estimator)
     if estimator._att_from_residuals:
         out["limits"] = (
