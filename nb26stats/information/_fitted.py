@@ -12,6 +12,7 @@ from ._result import PIDResult
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 def frame_of_many(information: F64, gap: F64, converged: Any) -> pd.DataFrame:
@@ -86,3 +87,42 @@ class PIDFields:
             n_iter=self.n_iter_,
             n_samples=self.n_samples_,
         )
+
+    def to_frame(self: Any) -> pd.DataFrame:
+        """Return informations and atoms as a table.
+
+        Returns
+        -------
+        DataFrame
+            As `PIDResult.to_frame` of ``result()``.
+        """
+        table: pd.DataFrame = self.result().to_frame()
+        return table
+
+    def summary(self: Any) -> str:
+        """Return informations and atoms as a text table.
+
+        Returns
+        -------
+        str
+        """
+        text: str = self.result().summary()
+        return text
+
+    def plot(self: Any, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the atoms as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw. A new figure by default.
+        **style
+            Passed to ``nb26stats.plotting.plot_pid``, such as ``names`` of the sources.
+
+        Returns
+        -------
+        Axes
+            The axes drawn on.
+        """
+        axes: Axes = self.result().plot(ax, **style)
+        return axes

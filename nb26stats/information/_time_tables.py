@@ -168,6 +168,16 @@ class TimeTables:
             n_permutations=self._settings["n_permutations"],
         )
 
+    def summary(self: Any) -> str:
+        """Return onsets, offsets and peaks as a text table.
+
+        Returns
+        -------
+        str
+        """
+        text: str = self.result().summary()
+        return text
+
     def plot(self: Any, ax: Axes | None = None, **style: Any) -> Any:
         """Draw the atoms over time with their null, significant bins and onsets.
 
