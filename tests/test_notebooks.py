@@ -12,6 +12,7 @@ from typing import Any
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from reference.r import has_reticulate
 
 import nb26stats
 
@@ -79,6 +80,7 @@ def test_every_notebook_is_here() -> None:
         "03_information",
         "04_learning",
         "05_causal",
+        "06_r",
     ]
 
 
@@ -133,6 +135,8 @@ def test_outputs_are_kept(path: Path) -> None:
 @pytest.mark.slow
 @every
 def test_a_new_run_prints_the_same(path: Path, tmp_path: Path) -> None:
+    if path.stem == "06_r" and not has_reticulate():
+        pytest.skip("needs R with reticulate")
     notebook = read(path)
     fresh = read(path)
     for cell in code(fresh):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from reference.r import has_reticulate
 
 import nb26stats
 from nb26stats import r
@@ -19,13 +19,6 @@ from nb26stats import r
 SCRIPTS = sorted((Path(__file__).parent / "r").glob("*.R"))
 OLD = os.environ.get("NB26STATS_OLD_PYTHON", "")
 PYTHONS = {"this": sys.executable, "numpy1": OLD}
-
-
-def _bridge() -> bool:
-    if shutil.which("Rscript") is None:
-        return False
-    command = ["Rscript", "-e", "quit(status = !requireNamespace('reticulate', quietly = TRUE))"]
-    return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
 def _run(script: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -47,7 +40,7 @@ def _run(script: Path, folder: Path, *arguments: str) -> subprocess.CompletedPro
 
 @pytest.fixture(scope="module")
 def bridge() -> None:
-    if not _bridge():
+    if not has_reticulate():
         pytest.skip("needs R with reticulate")
 
 
