@@ -31,7 +31,7 @@ def table_of(y: F64, grid: F64, scale: float) -> F64:
 
 def ours(y: F64, grid: F64, scale: float, orders: NDArray[np.int64]) -> tuple[float, F64]:
     total = np.zeros(len(grid))
-    found = predictive_recursion(table_of(y, grid, scale), orders, grid[1] - grid[0], total)
+    found = predictive_recursion(table_of(y, grid, scale), orders, grid[1] - grid[0], 1e-10, total)
     return found / len(orders), total / len(orders)
 
 
@@ -145,15 +145,28 @@ def test_densities_are_smooth_normalised_and_fall_outward(
     assert (np.diff(noise.log_density(grid[-1] - far[::-1])) < 0).all()
 
 
+@pytest.mark.parametrize("unit", [1024.0, 1000.0, -1000.0, 1e9])
 @pytest.mark.parametrize("kind", KINDS)
-def test_units_do_not_matter(kind: str) -> None:
-    y = np.random.default_rng(3).standard_t(5, 80)
-    plain, scaled = (fit_noise(v, kind=kind, seed=1) for v in (y, 1024.0 * y))
+def test_units_do_not_matter(kind: str, unit: float) -> None:
+    # spread by more than 1, with an outlier that meets the least predictive density
+    y = np.append(np.random.default_rng(3).standard_t(5, 80), 30.0)
+    plain, scaled = (fit_noise(v, kind=kind, seed=1) for v in (y, unit * y))
     x = np.linspace(-6, 6, 101)
     np.testing.assert_allclose(
-        scaled.log_density(1024 * x) + np.log(1024), plain.log_density(x), rtol=1e-9, atol=1e-9
+        scaled.log_density(unit * x) + np.log(abs(unit)),
+        plain.log_density(x),
+        rtol=1e-9,
+        atol=1e-9,
     )
-    np.testing.assert_allclose(1024 * scaled.score(1024 * x), plain.score(x), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(unit * scaled.score(unit * x), plain.score(x), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["predictive_recursion", "npmle"])
+def test_where_zero_lies_does_not_matter(kind: str) -> None:
+    y = np.random.default_rng(6).standard_t(5, 80)
+    x = np.linspace(-6, 6, 101)
+    plain, moved = (fit_noise(y + shift, kind=kind, seed=1) for shift in (0.0, 5.0))
+    np.testing.assert_allclose(moved.log_density(x + 5), plain.log_density(x), atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)

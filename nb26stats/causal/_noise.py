@@ -26,6 +26,8 @@ FLOOR = 1e-8
 EM_TOL, EM_ITER, EM_SCALES = 1e-8, 500, 10
 ROUGH_TOL = 1e-6
 """Gain at which a fit stops that only ranks widths."""
+LEAST = 1e-10
+"""Least predictive density of a residual; less where residuals spread by more than 1."""
 GAUSSIAN_REACH = 12.0
 SWEEPS, FOLDS = 2, 3
 """Purposes of random numbers: orders of sweeps, folds."""
@@ -141,12 +143,14 @@ def _recursion(
 ) -> F64:
     scales = spread * np.geomspace(*SCALES, N_SCALES)
     sweeps, step = orders(len(y), seed), float(grid[1] - grid[0])
+    # in large units every density is low, and none of them tells an outlier
+    least = LEAST / max(spread, 1.0)
     table = np.empty((len(y), len(grid)))
     evidence, mixtures = np.empty(N_SCALES), np.empty((N_SCALES, len(grid)))
     for k, scale in enumerate(scales):
         total = np.zeros(len(grid))
         normal_table(y, grid[0], step, scale, table)
-        evidence[k] = predictive_recursion(table, sweeps, step, total) / N_SWEEPS
+        evidence[k] = predictive_recursion(table, sweeps, step, least, total) / N_SWEEPS
         mixtures[k] = _mixed(grid, total, scale)
         on_done(1)
     return _normalised(grid, softmax(evidence) @ mixtures)
