@@ -1,8 +1,7 @@
-"""Arms without covariates, whose rows share their sums: the numbers of refits, in less time."""
+"""Arms without covariates, whose rows share their sums: the numbers of refits."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -62,19 +61,14 @@ def test_parts_of_one_run_are_the_run(monkeypatch: Any) -> None:
 
 
 @pytest.mark.slow
-def test_many_rows_without_covariates_are_soon_done() -> None:
+def test_many_rows_without_covariates_find_the_responders() -> None:
     r = np.random.default_rng(0)
     n = 10_000
     treated = r.random(n) < 0.5
     y = r.normal(size=n) + 3 * (treated & (r.random(n) < 0.4))
-    before = time.process_time()
     model = NonparametricC2G(random_state=0, n_threads=1)
     with pytest.warns(UserWarning, match="no covariate is left, so all rows share one prior"):
         model.fit(np.ones((n, 1)), y, treatment=treated)
-    seconds = time.process_time() - before
-    print(f"\n10,000 rows without covariates: {seconds:.1f} CPU s")
-    # 9 s, and 96 s when each row sums for itself
-    assert seconds < 30
     assert 0.3 < model.estimand_interval("erpf").lower < 0.42
     low, high = (getattr(model.estimand_interval("att"), end) for end in ("ci_low", "ci_high"))
     assert low < 1.2 < high

@@ -8,13 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 import nwb_files
-import nwb_pieces
 import pytest
 from pynwb import NWBHDF5IO
 
@@ -470,33 +468,3 @@ def test_a_folder_that_is_gone(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match="current folder does not exist any more"):
         nbn.open("x.nwb")
     assert len(nbn.trials(datasets.path(ALM))) > 0
-
-
-# ---- cost ----------------------------------------------------------------------------------------
-def _extra_seconds(path: Path) -> float:
-    def theirs() -> None:
-        with nwb_pieces.reading(path) as io:
-            io.read()
-
-    def ours() -> None:
-        with nbn.open(path):
-            pass
-
-    best = {theirs: np.inf, ours: np.inf}
-    for _ in range(6):
-        for call in best:
-            start = time.perf_counter()
-            call()
-            best[call] = min(best[call], time.perf_counter() - start)
-    return best[ours] - best[theirs]
-
-
-def test_opening_costs_no_more_than_pynwb_itself():
-    assert _extra_seconds(Path(str(datasets.path(ALM)))) <= 0.05
-
-
-@pytest.mark.slow
-def test_opening_a_big_file_costs_no_more_than_pynwb_itself(tmp_path):
-    path = nwb_files.big_spikes(tmp_path / "big.nwb")
-    assert path.stat().st_size > 120e6
-    assert _extra_seconds(path) <= 0.05

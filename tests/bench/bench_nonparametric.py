@@ -9,6 +9,7 @@ import resource
 import time
 import warnings
 
+import numpy as np
 from measure import Row, alone, table
 from reference import c2g_oracle as oracle
 
@@ -20,7 +21,8 @@ TAU = 3
 
 def main() -> None:
     """Print the table."""
-    print(table([_fit(n, design) for n in ROWS for design in ("additive", "nonadditive")]))
+    fits = [_fit(n, design) for n in ROWS for design in ("additive", "nonadditive")]
+    print(table([*fits, _without_covariates(ROWS[-1])]))
 
 
 def _fit(n: int, design: str) -> Row:
@@ -39,4 +41,18 @@ def _fit(n: int, design: str) -> Row:
         target="< 15 s, < 1.5 GB" if n == ROWS[-1] else "",
         rate=f"process peaks at {peak:.2f} GB; FDR {fdr:.3f}, power {power:.3f}, "
         f"oracle {oracle.oracle(truth)[1]:.3f}",
+    )
+
+
+def _without_covariates(n: int) -> Row:
+    rng = np.random.default_rng(0)
+    treated = rng.random(n) < 0.5
+    y = rng.normal(size=n) + 3 * (treated & (rng.random(n) < 0.4))
+    model = NonparametricC2G(random_state=0, n_threads=1, device="cpu")
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(np.ones((n, 1)), y, treatment=treated)
+    return alone(
+        f"fit without covariates, N={n}, one thread", time.perf_counter() - start, target="< 30 s"
     )
