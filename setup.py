@@ -46,6 +46,7 @@ PACKAGES = [
     "nb26stats.causal",
     "nb26stats.data",
     "nb26stats.datasets",
+    "nb26stats.deep",
     "nb26stats.information",
     "nb26stats.learning",
     "nb26stats.nwb",

@@ -54,6 +54,7 @@ _HOMES = {
     "compare_architectures": "learning",
     "compare_learning_rules": "learning",
     "datasets": "",
+    "deep": "",
     "discretize": "information",
     "encode_contrast": "learning",
     "fit_psychometric": "learning",

@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "plotting": HELPERS | {"plotting"},
     "datasets": HELPERS | {"datasets", "nwb"},
     "r": HELPERS | {"r"},
+    "deep": HELPERS | METHODS | {"deep"},
     "report": HELPERS | METHODS | {"nwb", "plotting", "datasets", "report"},
     "__main__": HELPERS | METHODS | {"nwb", "plotting", "datasets", "report", "__main__"},
 }
