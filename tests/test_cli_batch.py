@@ -183,16 +183,19 @@ def test_missing_file_is_one_failure(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert captured.out.splitlines()[-1] == "1 done, 0 skipped, 1 failed"
 
 
-def _die(*_: object) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_worker_that_dies_is_a_failure(tmp_path: Path) -> None:
     files = [nwb_files.simple(tmp_path / f"{name}.nwb") for name in "ab"]
     files.append(tmp_path / "missing.nwb")
     options = make_options(sections=["header"])
-    # the explanation of the missing file's error is what kills the worker
-    found = _batch.run_batch(files, tmp_path / "out", options, n_jobs=2, explain=_die)
+    # the explanation of the missing file's error is what kills the worker; as a lambda it travels
+    # whole, where a function would be looked up in a module that workers cannot import
+    found = _batch.run_batch(
+        files,
+        tmp_path / "out",
+        options,
+        n_jobs=2,
+        explain=lambda _: os.kill(os.getpid(), signal.SIGKILL),
+    )
     assert found[-1].status == "failed"
     assert "a worker process died" in found[-1].error
     for outcome in found[:-1]:
