@@ -217,11 +217,13 @@ def test_progress_goes_by_animals(n_jobs: int | None, monkeypatch: pytest.Monkey
 
 
 LONG_STUDY = """
-import sys, warnings
+import signal, sys
 import numpy as np
 from nb26stats.learning import compare_architectures
 
 if __name__ == "__main__":
+    # what a shell starts in the background ignores it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = np.random.default_rng(0)
     contrast = rng.choice([-0.5, -0.25, 0.25, 0.5], 20000)
     choice = (rng.random(20000) < 1.0 / (1.0 + np.exp(-np.linspace(0, 9, 20000) * contrast))) * 1

@@ -158,9 +158,11 @@ def test_nothing_is_printed_without_verbose(capsys: pytest.CaptureFixture[str]) 
 
 
 LONG_FIT = """
-    import sys
+    import signal, sys
     import numpy as np
     from nb26stats.information import TimeResolvedPID
+    # what a shell starts in the background ignores it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = np.random.default_rng(0)
     x = {a: rng.standard_normal((4000, 40, 10)) for a in "ABC"}
     pid = TimeResolvedPID(n_permutations=100_000, n_jobs=int(sys.argv[1]), random_state=0)
