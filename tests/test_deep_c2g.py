@@ -48,8 +48,8 @@ def test_ensemble_is_the_network_of_torch() -> None:
     ones = np.ones((3, 40))
     goal = np.sin(x[:, 0])
 
-    def squares(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return (v - goal) ** 2 / 2, v - goal
+    def squares(v: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (v - goal[rows]) ** 2 / 2, v - goal[rows]
 
     with one_thread():
         made = nets.fit(x, ones, ones, squares)
@@ -69,12 +69,12 @@ def test_slopes_are_those_of_the_loss() -> None:
         nets._w[2].normal_(generator=torch.Generator().manual_seed(0))
     before = [p.detach().clone() for p in (*nets._w, *nets._b)]
 
-    def quartic(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def quartic(v: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return (v - 0.3) ** 4, 4 * (v - 0.3) ** 3
 
     def loss() -> float:
         with torch.no_grad():
-            value = quartic(nets._forward(torch.tensor(x)).numpy())[0]
+            value = quartic(nets._forward(torch.tensor(x)).numpy(), np.arange(30))[0]
         return float((value * train / train.sum(axis=1, keepdims=True)).sum())
 
     nets._step(torch.tensor(x), np.arange(30), train, train.sum(axis=1, keepdims=True), quartic)
@@ -100,8 +100,8 @@ def test_each_network_is_kept_at_its_least_held_out_loss_and_goes_on_from_there(
     held = 1.0 - train
     nets = networks(max_epochs=60, patience=60)
 
-    def squares(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return (v - goal) ** 2 / 2, v - goal
+    def squares(v: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (v - goal[rows]) ** 2 / 2, v - goal[rows]
 
     with one_thread():
         made = nets.fit(x, train, held, squares)
@@ -117,8 +117,8 @@ def test_networks_do_not_feel_one_another() -> None:
     x = np.random.default_rng(1).standard_normal((50, 2))
     train = np.ones((3, 50))
 
-    def squares(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return (v - x[:, 0]) ** 2 / 2, v - x[:, 0]
+    def squares(v: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (v - x[rows, 0]) ** 2 / 2, v - x[rows, 0]
 
     with one_thread():
         plain = networks().fit(x, train, train, squares).each(x)

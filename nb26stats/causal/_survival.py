@@ -104,11 +104,9 @@ def survival_residual_z(
             "more than from the rows"
         )
     steps, hazard, risk = _proportional_hazards(lived, seen, x, ~treated, ridge)
-    # survival after each event time of the controls, one row per row of X
-    survival = np.exp(-risk[:, None] * hazard)
-    at = np.searchsorted(steps, _completed(lived, seen, steps, survival), side="right") - 1
-    rows = np.arange(len(lived))
-    alive = np.where(at >= 0, survival[rows, np.maximum(at, 0)], 1.0)
+    hazard = np.concatenate([[0.0], hazard])  # before the first event, and after each
+    at = np.searchsorted(steps, _completed(lived, seen, steps, hazard, risk), side="right")
+    alive = np.exp(-risk * hazard[at])
     from scipy.special import ndtri
 
     return np.asarray(ndtri(np.clip(1.0 - alive, CLIP, 1.0 - CLIP)))
@@ -199,17 +197,18 @@ def _coefficients(lived: F64, seen: NDArray[np.bool_], z: F64, ridge: float) -> 
     return beta
 
 
-def _completed(lived: F64, seen: NDArray[np.bool_], steps: F64, survival: F64) -> F64:
+def _completed(lived: F64, seen: NDArray[np.bool_], steps: F64, hazard: F64, risk: F64) -> F64:
     """Return the times, the censored ones as the mean of the event times that may follow."""
     out = lived.copy()
-    before = np.hstack([np.ones((len(survival), 1)), survival[:, :-1]])
-    mass = before - survival
     for i in np.flatnonzero(~seen):
-        later = steps > lived[i]
-        left = float(mass[i, later].sum())
-        if left > 0:
+        first = int(np.searchsorted(steps, lived[i], side="right"))
+        if first == len(steps):
+            continue
+        # before the first of them, and after each
+        alive = np.exp(-risk[i] * hazard[first:])
+        mass = alive[:-1] - alive[1:]
+        if alive[0] > 0 and mass.sum() > 0:
             # who outlives the last event is counted there
-            rest = float(survival[i, -1])
-            total = float(mass[i, later] @ steps[later]) + rest * float(steps[-1])
-            out[i] = total / (left + rest)
+            total = float(mass @ steps[first:]) + float(alive[-1] * steps[-1])
+            out[i] = total / float(mass.sum() + alive[-1])
     return out

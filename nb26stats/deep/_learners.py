@@ -82,8 +82,8 @@ class DeepEffect(_Deep):
         weight = self._train * omega
         self._networks.start_at((weight @ r) / np.maximum(weight.sum(axis=1), 1e-12))
 
-        def loss_and_slope(d: F64) -> tuple[F64, F64]:
-            log_density, score = noise.log_density_and_score(r - d)
+        def loss_and_slope(d: F64, rows: I64) -> tuple[F64, F64]:
+            log_density, score = noise.log_density_and_score(r[rows] - d)
             return -log_density, score
 
         # rows of no weight are not divided by
@@ -102,8 +102,8 @@ class DeepPrior(_Deep):
         share = (self._train @ omega) / self._train.sum(axis=1)
         self._networks.start_at(logit(np.clip(share, 1e-6, 1 - 1e-6)))
 
-        def loss_and_slope(eta: F64) -> tuple[F64, F64]:
-            return np.logaddexp(0.0, eta) - omega * eta, expit(eta) - omega
+        def loss_and_slope(eta: F64, rows: I64) -> tuple[F64, F64]:
+            return np.logaddexp(0.0, eta) - omega[rows] * eta, expit(eta) - omega[rows]
 
         return self._cross_fit(loss_and_slope, np.ones(len(omega)))
 

@@ -18,8 +18,8 @@ I64 = NDArray[np.int64]
 BATCH = 128
 """Rows of a step of the optimiser."""
 
-LossAndSlope = Callable[[F64], tuple[F64, F64]]
-"""Of the values (K, n) of all networks at all rows: loss of each row, and its derivative."""
+LossAndSlope = Callable[[F64, I64], tuple[F64, F64]]
+"""Of the values (K, m) of all networks at m rows: loss at each of them, and its derivative."""
 
 
 @contextlib.contextmanager
@@ -136,16 +136,17 @@ class Networks:
         train, held : ndarray of shape (K, n)
             Weights of the rows in the loss of each network, and in its held-out loss.
         loss_and_slope : callable
-            Loss of every row for values (K, n), and its derivative in them.
+            Loss at rows for the values (K, m) there, and its derivative in them.
         """
         rows, n = self._tensor(x), len(x)
+        everyone = np.arange(n)
         scale = train.sum(axis=1, keepdims=True)
         best, left = np.full(len(train), np.inf), np.full(len(train), self._patience)
         kept = self._copy()
         for epoch in range(self._max_epochs + 1):
             with torch.no_grad():
                 values = self._forward(rows).cpu().numpy()
-            now = (held * loss_and_slope(values)[0]).sum(axis=1)
+            now = (held * loss_and_slope(values, everyone)[0]).sum(axis=1)
             better = now < best
             best = np.where(better, now, best)
             left = np.where(better, self._patience, left - 1)
@@ -167,10 +168,7 @@ class Networks:
         self, rows: Any, batch: I64, train: F64, scale: F64, loss_and_slope: LossAndSlope
     ) -> None:
         values = self._forward(rows[torch.as_tensor(batch, device=self._device)])
-        # the caller looks at whole rows of values; those outside the batch do not count
-        whole = np.zeros(train.shape)
-        whole[:, batch] = values.detach().cpu().numpy()
-        slope = loss_and_slope(whole)[1][:, batch] * train[:, batch] / scale
+        slope = loss_and_slope(values.detach().cpu().numpy(), batch)[1] * train[:, batch] / scale
         self._optimizer.zero_grad()
         # the mean over all rows, as large for a batch as for all of them
         values.backward(self._tensor(slope * (train.shape[1] / len(batch))))

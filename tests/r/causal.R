@@ -1,17 +1,7 @@
 # The room of responders as R sees it: Rscript tests/r/causal.R path/to/python
 # (a Python with nb26stats; run it outside the clone).
-library(reticulate)
-use_python(commandArgs(trailingOnly = TRUE)[1], required = TRUE)
-nb <- import("nb26stats")
-source(nb$r$helper())
-invisible(import("warnings")$simplefilter("ignore"))
-near <- function(a, b, by = 1e-8) {
-  isTRUE(all.equal(as.vector(nb_array(a)), as.vector(nb_array(b)), tolerance = by))
-}
-refused <- function(call, words) {
-  said <- tryCatch({ call; "" }, error = conditionMessage)
-  if (!grepl(words, said, fixed = TRUE)) stop("expected '", words, "', got '", said, "'")
-}
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+source(file.path(here, "tools", "common.R"))
 
 # classical tools
 set.seed(1)

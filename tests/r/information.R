@@ -1,16 +1,8 @@
 # The room of information as R sees it: Rscript tests/r/information.R path/to/python
 # (a Python with nb26stats; run it outside the clone).
-library(reticulate)
-use_python(commandArgs(trailingOnly = TRUE)[1], required = TRUE)
-source(import("nb26stats.r")$helper())
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+source(file.path(here, "tools", "common.R"))
 info <- import("nb26stats.information")
-near <- function(a, b, by = 1e-8) {
-  isTRUE(all.equal(as.vector(nb_array(a)), as.vector(nb_array(b)), tolerance = by))
-}
-refused <- function(call, words) {
-  said <- tryCatch({ call; "" }, error = conditionMessage)
-  if (!grepl(words, said, fixed = TRUE)) stop("expected '", words, "', got '", said, "'")
-}
 
 # every table of two coins 100 times, so that the informations are exact
 coins <- expand.grid(a = 0:1, b = 0:1, k = 1:100)

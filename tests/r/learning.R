@@ -1,16 +1,8 @@
 # The room of learning as R sees it: Rscript tests/r/learning.R path/to/python
 # (a Python with nb26stats; run it outside the clone).
-library(reticulate)
-use_python(commandArgs(trailingOnly = TRUE)[1], required = TRUE)
-source(import("nb26stats.r")$helper())
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+source(file.path(here, "tools", "common.R"))
 rules <- import("nb26stats.learning")
-near <- function(a, b, by = 1e-8) {
-  isTRUE(all.equal(as.vector(nb_array(a)), as.vector(nb_array(b)), tolerance = by))
-}
-refused <- function(call, words) {
-  said <- tryCatch({ call; "" }, error = conditionMessage)
-  if (!grepl(words, said, fixed = TRUE)) stop("expected '", words, "', got '", said, "'")
-}
 
 # an animal that follows the contrast more and more
 set.seed(1)

@@ -1,14 +1,7 @@
 # Files and trials as R sees them: Rscript tests/r/nwb.R path/to/python
 # (a Python with nb26stats; run it outside the clone).
-library(reticulate)
-use_python(commandArgs(trailingOnly = TRUE)[1], required = TRUE)
-nb <- import("nb26stats")
-source(nb$r$helper())
-invisible(import("warnings")$simplefilter("ignore"))
-refused <- function(call, words) {
-  said <- tryCatch({ call; "" }, error = conditionMessage)
-  if (!grepl(words, said, fixed = TRUE)) stop("expected '", words, "', got '", said, "'")
-}
+here <- dirname(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)))
+source(file.path(here, "tools", "common.R"))
 
 file <- as.character(nb$datasets$path("sub_anm00239123_ses_20170627T093549_ecephys_and_ogen.nwb"))
 s <- nb_open(file)
