@@ -26,11 +26,23 @@ class Result:
         raise TypeError(f"{type(self).__name__} has no summary")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the result as a tidy DataFrame."""
+        """Return the result as a tidy DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As the class describes it.
+        """
         raise TypeError(f"{type(self).__name__} has no tabular form")
 
     def to_r(self) -> dict[str, Any]:
-        """Return plain dicts, lists and scalars (arrays as ``{"data", "dim"}``, Fortran order)."""
+        """Return plain dicts, lists and scalars (arrays as ``{"data", "dim"}``, Fortran order).
+
+        Returns
+        -------
+        dict
+            Only dicts, lists, text, numbers and None; R reads it with ``nb_result()``.
+        """
         return {
             f.name: to_r(getattr(self, f.name), f.name)
             for f in dataclasses.fields(self)  # type: ignore[arg-type]

@@ -83,6 +83,7 @@ class C2GBase(NewRows, Reports, BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------

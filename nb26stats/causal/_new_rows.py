@@ -43,6 +43,7 @@ class NewRows:
         Returns
         -------
         ndarray of shape (m,)
+            Probabilities of no response.
         """
         x, keep = self._new_rows(X)
         refuse_survival(y, None)
@@ -69,6 +70,7 @@ class NewRows:
         Returns
         -------
         ndarray of shape (m,)
+            Probabilities, before the outcome is seen.
         """
         x, keep = self._new_rows(X)
         return self._spread_new(keep, self._prior_new(x))

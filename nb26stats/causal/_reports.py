@@ -96,6 +96,7 @@ class Reports:
         Returns
         -------
         EstimandInterval
+            Bounds where the data allow no number, limits around them, and the rows behind.
 
         Raises
         ------
@@ -164,6 +165,7 @@ class Reports:
         Returns
         -------
         pandas.DataFrame
+            Outcome, arm, scores, and who is selected; NaN where a score is not defined.
         """
         check_is_fitted(self)
         return row_table(self)
@@ -174,6 +176,7 @@ class Reports:
         Returns
         -------
         C2GResult
+            Everything that was found, without the model.
         """
         check_is_fitted(self)
         treated = self._rows.treated
@@ -196,6 +199,7 @@ class Reports:
         Returns
         -------
         str
+            Lines of text, to be printed.
         """
         return self.result().summary()
 

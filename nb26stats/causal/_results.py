@@ -48,11 +48,23 @@ class EstimandInterval(Result):
     level: float
 
     def summary(self) -> str:
-        """Return the interval as a line of text."""
+        """Return the interval as a line of text.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         return interval_text(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the interval as a table of one row."""
+        """Return the interval as a table of one row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns that the attributes name.
+        """
         import dataclasses
 
         import pandas as pd
@@ -107,11 +119,23 @@ class C2GResult(Result):
     details: dict[str, Any] = field(default_factory=dict)
 
     def summary(self) -> str:
-        """Return a text table: data, selection, estimands, overlap and cautions."""
+        """Return a text table: data, selection, estimands, overlap and cautions.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         return summary_text(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the table of rows."""
+        """Return the table of rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns that the attributes name.
+        """
         return self.table.copy()
 
     def plot(self, kind: str = "lfdr", *, ax: Axes | None = None) -> Axes:

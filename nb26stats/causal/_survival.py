@@ -54,7 +54,7 @@ def survival_residual_z(
     Returns
     -------
     ndarray of shape (n,)
-        z-scores, between -6.4 and 6.4.
+        The z-scores, between -6.4 and 6.4.
 
     Raises
     ------

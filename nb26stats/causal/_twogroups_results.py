@@ -94,13 +94,25 @@ class TwoGroupsResult(Result):
         return select(self.lfdr, as_prob(q, "q"), "model")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with ``z`` and ``lfdr`` of every z."""
+        """Return a table with ``z`` and ``lfdr`` of every z.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the index of the values that were given.
+        """
         import pandas as pd
 
         return pd.DataFrame({"z": self.z, "lfdr": self.lfdr}, index=self.index)
 
     def summary(self) -> str:
-        """Return a text table: the null in use, how the spline fits, all nulls."""
+        """Return a text table: the null in use, how the spline fits, all nulls.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         n = len(self.z)
         lines = [
             f"Two groups, {n} z-scores, null: {self.null}",
@@ -129,6 +141,7 @@ class TwoGroupsResult(Result):
         Returns
         -------
         ndarray of Axes
+            The axes drawn on.
         """
         from nb26stats import plotting
 
@@ -137,7 +150,7 @@ class TwoGroupsResult(Result):
 
 @dataclass(frozen=True, eq=False)
 class QValuesResult(Result):
-    """q-values, and the share of true nulls they rest on.
+    """The q-values, and the share of true nulls they rest on.
 
     Attributes
     ----------
@@ -169,13 +182,25 @@ class QValuesResult(Result):
     index: Any = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with ``p`` and ``q`` of every p-value."""
+        """Return a table with ``p`` and ``q`` of every p-value.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the index of the values that were given.
+        """
         import pandas as pd
 
         return pd.DataFrame({"p": self.p, "q": self.q}, index=self.index)
 
     def summary(self) -> str:
-        """Return a few lines of text: pi0, and how many q-values are small."""
+        """Return a few lines of text: pi0, and how many q-values are small.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         counts = ", ".join(f"{int((self.q <= a).sum())} at {a:g}" for a in (0.01, 0.05, 0.1))
         return f"q-values of {len(self.p)} p-values, pi0 = {self.pi0:.4f}\nq at most: {counts}"
 
@@ -190,6 +215,7 @@ class QValuesResult(Result):
         Returns
         -------
         ndarray of Axes
+            The axes drawn on.
         """
         from nb26stats import plotting
 

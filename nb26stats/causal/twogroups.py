@@ -55,7 +55,7 @@ def two_groups(
     Parameters
     ----------
     z : array-like of shape (n,)
-        z-scores, at least 200.
+        The z-scores, at least 200.
     null : {"mle", "theoretical", "central"}, pair of float or callable, default="mle"
         "mle" fits a truncated normal distribution to the z around the median; "central" fits a
         parabola to the log density there; "theoretical" is N(0, 1). A pair is (delta, sigma), the
@@ -66,12 +66,13 @@ def two_groups(
     df : int, default=7
         Degrees of freedom of the spline, beside its constant.
     pct0 : float, default=0.25
-        z between the quantiles ``pct0`` and ``1 - pct0`` give the share of nulls; "mle" has a
+        The z between the quantiles ``pct0`` and ``1 - pct0`` give the share of nulls; "mle" has a
         window of its own, which shrinks with n.
 
     Returns
     -------
     TwoGroupsResult
+        Densities of all and of nulls, local false discovery rates, and the null's estimates.
 
     Raises
     ------
@@ -160,7 +161,7 @@ def local_fdr(
     Parameters
     ----------
     z : array-like of shape (n,)
-        z-scores, at least 200.
+        The z-scores, at least 200.
     null : {"mle", "theoretical", "central"}, pair of float or callable, default="mle"
         Null density; see :func:`two_groups`.
     n_breaks : int, default=120
@@ -168,7 +169,7 @@ def local_fdr(
     df : int, default=7
         Degrees of freedom of the spline.
     pct0 : float, default=0.25
-        z between the quantiles ``pct0`` and ``1 - pct0`` give the share of nulls.
+        The z between the quantiles ``pct0`` and ``1 - pct0`` give the share of nulls.
 
     Returns
     -------
@@ -199,7 +200,7 @@ def q_values(p: ArrayLike, *, pi0: str | float = "smoother") -> QValuesResult:
     Parameters
     ----------
     p : array-like of shape (m,)
-        p-values.
+        The p-values, in [0, 1].
     pi0 : {"smoother", "bootstrap"} or float, default="smoother"
         Share of true nulls. "smoother" is the value at 0.95 of a smoothing spline with three
         degrees of freedom through the estimates at 0.05, 0.10, ..., 0.95; "bootstrap" is the
@@ -209,6 +210,7 @@ def q_values(p: ArrayLike, *, pi0: str | float = "smoother") -> QValuesResult:
     Returns
     -------
     QValuesResult
+        The q-values, and the share of true nulls behind them.
 
     Raises
     ------
@@ -265,7 +267,7 @@ def grenander_lfdr(p: ArrayLike, *, pi0: float = 1.0) -> F64:
     Parameters
     ----------
     p : array-like of shape (m,)
-        p-values.
+        The p-values, in [0, 1].
     pi0 : float, default=1.0
         Share of true nulls, in (0, 1], for example that of :func:`q_values`.
 

@@ -59,7 +59,13 @@ class ResponderData(Result):
     propensity: NDArray[np.float64]
 
     def summary(self) -> str:
-        """Return sizes."""
+        """Return sizes.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         n, p = self.X.shape
         return (
             f"{n} rows of {p} covariates: {int(self.treatment.sum())} treated, "
@@ -77,6 +83,7 @@ class ResponderData(Result):
         Returns
         -------
         float
+            Between 0 and 1.
         """
         chosen = self.responder[_positions(selected, len(self.responder))]
         return 1.0 - float(chosen.mean()) if chosen.size else 0.0
@@ -92,13 +99,20 @@ class ResponderData(Result):
         Returns
         -------
         float
+            Between 0 and 1, or NaN.
         """
         n = int(self.responder.sum())
         found = self.responder[_positions(selected, len(self.responder))].sum()
         return float(found) / n if n else float("nan")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all as one table, a row per row of X."""
+        """Return all as one table, a row per row of X.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Covariates first, then outcome, treatment and what is known of the truth.
+        """
         import pandas as pd
 
         columns = {f"x{j}": column for j, column in enumerate(self.X.T)}
@@ -127,6 +141,7 @@ def simulate_additive(
     Returns
     -------
     ResponderData
+        The study, and who responded in truth.
 
     Notes
     -----
@@ -177,6 +192,7 @@ def simulate_nonadditive(
     Returns
     -------
     ResponderData
+        The study, and who responded in truth.
 
     Notes
     -----
@@ -238,6 +254,7 @@ def simulate_confounded(
     Returns
     -------
     ResponderData
+        The study, and who responded in truth.
 
     Examples
     --------

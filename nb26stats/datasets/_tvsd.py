@@ -78,7 +78,13 @@ class TVSD(Result):
     monkey: str
 
     def summary(self) -> str:
-        """Return sizes and times."""
+        """Return sizes and times.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         sizes = ", ".join(f"{name} {data.shape[2]}" for name, data in self.areas.items())
         width = f" of {1000 * (self.times[1] - self.times[0]):g} ms" if len(self.times) > 1 else ""
         return (

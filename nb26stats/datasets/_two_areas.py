@@ -50,7 +50,13 @@ class TwoAreas(Result):
     onset: dict[str, float]
 
     def summary(self) -> str:
-        """Return sizes and onsets."""
+        """Return sizes and onsets.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         trials, bins, units = next(iter(self.areas.values())).shape
         onsets = ", ".join(f"{name} {1000 * t:g} ms" for name, t in self.onset.items())
         return (

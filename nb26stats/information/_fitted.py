@@ -105,6 +105,7 @@ class PIDFields:
         Returns
         -------
         str
+            Lines of text, to be printed.
         """
         text: str = self.result().summary()
         return text

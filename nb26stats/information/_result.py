@@ -49,7 +49,7 @@ def unit(base: float) -> str:
 class PIDResult(Result):
     """What sources tell about a target, split into atoms.
 
-    Parameters
+    Attributes
     ----------
     measure : str
         Measure of unique information or redundancy, such as ``"broja"``.
@@ -128,7 +128,13 @@ class PIDResult(Result):
         return pd.DataFrame({"atom": list(values), "value": list(values.values())})
 
     def summary(self) -> str:
-        """Return the informations and atoms as a text table."""
+        """Return the informations and atoms as a text table.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         name = unit(self.base)
         samples = "a distribution" if self.n_samples is None else f"{self.n_samples} samples"
         lines = [
@@ -154,7 +160,13 @@ class PIDResult(Result):
         return "\n".join(lines)
 
     def to_r(self) -> dict[str, Any]:
-        """Return plain lists and scalars; nodes of the lattice by labels such as ``{0}{12}``."""
+        """Return plain lists and scalars; nodes of the lattice by labels such as ``{0}{12}``.
+
+        Returns
+        -------
+        dict
+            Only dicts, lists, text, numbers and None; R reads it with ``nb_result()``.
+        """
         if self.lattice is None:
             return super().to_r()
         labelled = {node_label(node): value for node, value in self.lattice.items()}

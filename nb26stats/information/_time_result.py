@@ -22,7 +22,7 @@ WIDTH = 78
 class TimeResolvedPIDResult(Result):
     """What pairs of areas tell about targets in every bin, against permutations.
 
-    Parameters
+    Attributes
     ----------
     table : DataFrame
         One row per pair, target, atom and bin: columns ``pair``, ``target``, ``atom``, ``time``
@@ -81,7 +81,13 @@ class TimeResolvedPIDResult(Result):
         return self.table.copy()
 
     def summary(self) -> str:
-        """Return onsets, offsets and peaks as a text table, with the measure they depend on."""
+        """Return onsets, offsets and peaks as a text table, with the measure they depend on.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         name = unit(self.base)
         facts = {
             "measure": self.measure,

@@ -174,6 +174,7 @@ class TimeTables:
         Returns
         -------
         str
+            Lines of text, to be printed.
         """
         text: str = self.result().summary()
         return text

@@ -40,7 +40,7 @@ ABOVE_ONE = 1e-8
 class UnionResult(Result):
     """Union information of several sources about a target.
 
-    Parameters
+    Attributes
     ----------
     value : float
         What the sources tell when each is taken alone and nothing is counted twice.
@@ -82,7 +82,13 @@ class UnionResult(Result):
         return pd.DataFrame({"quantity": ["union", "joint", "synergy", "gap"], "value": values})
 
     def summary(self) -> str:
-        """Return the quantities as a text table."""
+        """Return the quantities as a text table.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         frame = self.to_frame()
         lines = [
             "Union information".center(WIDTH).rstrip(),

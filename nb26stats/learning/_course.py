@@ -24,7 +24,7 @@ MEASURES = ("accuracy", "bias", "sensitivity")
 class LearningCurve(Result):
     """Behaviour along learning, of the animal and of simulated runs of a fitted network.
 
-    Parameters
+    Attributes
     ----------
     animal : DataFrame
         What :func:`behavior_metrics` gives of the animal's choices.
@@ -103,7 +103,13 @@ class LearningCurve(Result):
         return out
 
     def summary(self) -> str:
-        """Return first and last window as text, and how often the animal lies in the band."""
+        """Return first and last window as text, and how often the animal lies in the band.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         table, within = self.to_frame(), self.inside()
         lines = [
             f"Learning curve of {len(table)} windows, {len(self.simulated)} runs of "

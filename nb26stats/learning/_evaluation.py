@@ -60,7 +60,7 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side
+        X, y, rewards, correct_side : array-like
             As for :meth:`fit`.
 
         Returns
@@ -82,7 +82,7 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side
+        X, y, rewards, correct_side : array-like
             As for :meth:`fit`.
 
         Returns
@@ -112,7 +112,7 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side, sessions, likelihood_mask
+        X, y, rewards, correct_side, sessions, likelihood_mask : array-like
             As for :meth:`fit`.
 
         Returns
@@ -148,7 +148,7 @@ class LearningMethods:
         ----------
         theta : array-like of shape (P,)
             W1 and W2 by rows, alpha, beta (also where a fit holds it) and, if used, lapse.
-        X, y, rewards, correct_side, likelihood_mask
+        X, y, rewards, correct_side, likelihood_mask : array-like
             As for :meth:`fit`.
         return_grad : bool, default=False
             Whether the gradient is returned too.
@@ -251,11 +251,13 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side, sessions
+        X, y : array-like
             As for :meth:`fit`.
         contrast : array-like of shape (T,), optional
             Signed contrasts for :func:`behavior_metrics`. By default -1 and 1 for a correct side on
             the left and right, so that any inputs will do.
+        rewards, correct_side, sessions : array-like
+            As for :meth:`fit`.
         window, step : int, optional
             Trials per window, and from one window to the next. Without them a row per session, or
             twenty windows where there are no sessions.
@@ -327,7 +329,7 @@ class LearningMethods:
             ``"alpha"``, ``"beta"``, ``"lapse"`` or a weight such as ``"W1[0,2]"``.
         grid : array-like of shape (n,)
             Values in natural units.
-        X, y, rewards, correct_side, sessions, likelihood_mask
+        X, y, rewards, correct_side, sessions, likelihood_mask : array-like
             As for :meth:`fit`, the same data.
         level : float, default=0.95
             Level of the interval.
@@ -389,7 +391,7 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side, sessions, likelihood_mask
+        X, y, rewards, correct_side, sessions, likelihood_mask : array-like
             As for :meth:`fit`. With ``sessions``, blocks are made of whole sessions.
         n_blocks : int, default=10
             Number of blocks.

@@ -23,7 +23,7 @@ WIDTH = 60
 class ProfileResult(Result):
     """Largest log-likelihood over all other parameters, at values of one.
 
-    Parameters
+    Attributes
     ----------
     name : str
         The parameter, such as ``alpha`` or ``W1[0,2]``.
@@ -93,7 +93,13 @@ class ProfileResult(Result):
         )
 
     def summary(self) -> str:
-        """Return the estimate, its interval and the curve as a text table."""
+        """Return the estimate, its interval and the curve as a text table.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         low, high = (f"{v:.4g}" if np.isfinite(v) else "open" for v in self.interval)
         facts = {
             "estimate": f"{self.estimate:.4g}",

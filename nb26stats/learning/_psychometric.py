@@ -32,7 +32,7 @@ START_LAPSE = 0.05
 class PsychometricResult(Result):
     """A fitted psychometric curve.
 
-    Parameters
+    Attributes
     ----------
     threshold, slope : float
         Contrast at the middle of the curve, and steepness there: P(right) is
@@ -94,7 +94,13 @@ class PsychometricResult(Result):
         return out
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per contrast: trials, right choices, their share, and the curve."""
+        """Return one row per contrast: trials, right choices, their share, and the curve.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Contrasts in ascending order.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -108,7 +114,13 @@ class PsychometricResult(Result):
         )
 
     def summary(self) -> str:
-        """Return the parameters as text."""
+        """Return the parameters as text.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         lines = [f"Psychometric curve of {int(self.n_trials.sum())} choices"]
         lines += [
             f"  {name:<11}{getattr(self, name):>10.4f}" + (" (bound)" * (name in self.at_bounds))

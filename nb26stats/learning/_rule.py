@@ -355,7 +355,13 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         return self
 
     def summary(self) -> str:
-        """Return estimates, errors and criteria as a text table."""
+        """Return estimates, errors and criteria as a text table.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         check_is_fitted(self, "theta_")
         return summary_text(self)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class SimulationResult(Result):
     """Choices of a learning rule that learns from its own choices.
 
-    Parameters
+    Attributes
     ----------
     choice : ndarray of shape (n_runs, T), int8
         1 right, 0 left.
@@ -53,7 +53,13 @@ class SimulationResult(Result):
     seed: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per run and trial: run, trial, choice, reward, p_right."""
+        """Return one row per run and trial: run, trial, choice, reward, p_right.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Runs one below the other.
+        """
         import pandas as pd
 
         n_runs, n_trials = self.choice.shape
@@ -68,7 +74,13 @@ class SimulationResult(Result):
         )
 
     def summary(self) -> str:
-        """Return the shares of right and rewarded choices over fifths of the trials."""
+        """Return the shares of right and rewarded choices over fifths of the trials.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         n_runs, n_trials = self.choice.shape
         lines = [
             f"{n_runs} simulated run{'s' * (n_runs != 1)} of {n_trials} trials",

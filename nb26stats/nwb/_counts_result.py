@@ -228,7 +228,7 @@ class SpikeCounts(Result):
 
         Parameters
         ----------
-        trials : mask, positions, query string or None
+        trials : array-like, str or None
             Which of the kept trials (0-based positions within this result, a boolean mask, or a
             query on the columns of ``trials``).
         time : pair of float or None
@@ -301,7 +301,13 @@ class SpikeCounts(Result):
         )
 
     def summary(self) -> str:
-        """Return a short text: events, window, and spikes per area."""
+        """Return a short text: events, window, and spikes per area.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         info = self.info
         window = info.get("window", [self.time[0], self.time[-1] + self.bin_size])
         lines = [

@@ -106,7 +106,13 @@ class Session:
         self.close()
 
     def summary(self) -> str:
-        """Return what the file holds, in at most 30 lines."""
+        """Return what the file holds, in at most 30 lines.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         from ._describe import summary
 
         return summary(self)

@@ -20,7 +20,7 @@ class CorruptFileError(NB26NWBError):
 
 
 class NWBReadError(NB26NWBError):
-    """pynwb could not read the file."""
+    """The file could not be read by pynwb."""
 
 
 class MissingTableError(NB26NWBError):

@@ -104,7 +104,13 @@ class Report(Result):
         return target
 
     def summary(self) -> str:
-        """Return the title and the five lines of the summary box."""
+        """Return the title and the five lines of the summary box.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         return "\n".join([self.title, *(f"{label}: {text}" for label, text in self.lines)])
 
     def __repr__(self) -> str:

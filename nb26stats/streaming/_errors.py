@@ -33,6 +33,7 @@ class OjaErrors:
         Returns
         -------
         ndarray of shape (B,)
+            One distance per replicate.
 
         Raises
         ------
@@ -122,7 +123,10 @@ class OjaErrors:
 
         Returns
         -------
-        lower, upper : ndarray of shape (k, d)
+        lower : ndarray of shape (k, d)
+            Lower ends, by component and feature.
+        upper : ndarray of shape (k, d)
+            Upper ends.
 
         Raises
         ------

@@ -402,6 +402,7 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         Returns
         -------
         str
+            Lines of text, to be printed.
         """
         check_is_fitted(self)
         return summary_text(self, as_prob(level, "level"))
