@@ -153,11 +153,76 @@ def as_vector(value: object, name: str) -> NDArray[np.float64]:
         raise ValueError(f"{name} must be a flat sequence of numbers, got a ragged one") from err
     if out.dtype.kind not in "iuf":
         raise TypeError(f"{name} must hold real numbers, got {_contents(value, out)}")
-    if out.dtype.kind == "i" and out.size and bool(np.any(out == R_NA_INTEGER)):
-        raise ValueError(f"{name} holds {R_NA_INTEGER}, R's NA_integer_; use NA_real_ or drop it")
+    refuse_r_na(value if hasattr(value, "dtype") else out, name)
     if out.ndim > 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {out.shape}")
     return np.ascontiguousarray(np.atleast_1d(out), dtype=np.float64)
+
+
+def refuse_r_na(values: Any, name: str, advice: str = "use NA_real_ or drop it") -> None:
+    """Raise ValueError where whole numbers hold R's integer NA: a number for everybody but R.
+
+    ``values`` is an array of NumPy, or a Series or DataFrame of pandas; others are left alone.
+    """
+    import numpy as np
+
+    if type(values).__module__.split(".")[0] not in ("numpy", "pandas"):
+        return
+    if hasattr(values, "columns"):
+        parts = [
+            (values.iloc[:, i], f", column {column!r}") for i, column in enumerate(values.columns)
+        ]
+    else:
+        parts = [(values, "")]
+    for part, of in parts:
+        # a kind is NumPy's or pandas' own, and both tell
+        if getattr(part.dtype, "kind", "") != "i" or part.dtype.itemsize < 4:
+            continue
+        gone = part == R_NA_INTEGER
+        gone = np.asarray(gone.fillna(False) if hasattr(gone, "fillna") else gone, dtype=bool)
+        if gone.any():
+            at = [int(i) for i in np.argwhere(gone)[0]]
+            if of or len(at) == 2:
+                where = f"row {at[0]}{of or f', column {at[1]}'}"
+            else:
+                where = ", ".join(str(i) for i in at) or "its only place"
+            raise ValueError(
+                f"{name} holds {R_NA_INTEGER}, R's NA_integer_, at {where} (counted from 0); "
+                f"{advice}"
+            )
+
+
+def as_table(value: Any, name: str) -> Any:
+    """Return a dict of columns of one length, as R's named lists arrive, as a DataFrame.
+
+    Anything else stays as it is. R's integer NA is refused wherever it can be seen.
+    """
+    # a sparse matrix of SciPy may be a dict of its entries
+    if isinstance(value, dict) and not hasattr(value, "shape"):
+        import pandas as pd
+
+        columns = {
+            as_text(key, f"the name of a column of {name}"): _column(of, f"{name}[{key!r}]")
+            for key, of in value.items()
+        }
+        lengths = {key: len(of) for key, of in columns.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{key!r} {n}" for key, n in lengths.items())
+            raise ValueError(f"{name} must have columns of one length, got {told}")
+        value = pd.DataFrame(columns)
+    refuse_r_na(value, name)
+    return value
+
+
+def _column(value: Any, name: str) -> Any:
+    import numpy as np
+
+    if hasattr(value, "dtype") and getattr(value, "ndim", 0) == 1:
+        return unmasked(value)
+    entries = as_list(value, name)
+    if any(np.ndim(entry) for entry in entries if not isinstance(entry, (str, bytes))):
+        raise ValueError(f"{name} must be one column of numbers, got a nested list")
+    return np.asarray(entries) if entries else np.empty(0)
 
 
 def as_list(value: object, name: str) -> list[Any]:

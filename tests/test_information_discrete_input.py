@@ -43,7 +43,7 @@ def altered(i: int, value: Any) -> Any:
             r"source 1 holds a missing value \(NaN\) at trial 5, column 'u3'",
         ),
         (pd.Series(X, dtype="Int64").replace(2, pd.NA), r"missing value \(NaN\) at trial 2"),
-        (np.where(X == 1, -2147483648, X), "R's NA_integer_, at trial 1"),
+        (np.where(X == 1, -2147483648, X), "R's NA_integer_, at 1 "),
         (X * 0, "source 1 is constant"),
         (np.zeros((300, 2)), "source 1 is constant"),
         (np.zeros((300, 0)), "source 1 is empty"),

@@ -93,7 +93,7 @@ def test_masked_and_missing_values() -> None:
         _pid().fit([whole, y], m)
     counts = np.random.default_rng(0).poisson(5, 200)
     counts[9] = -2147483648
-    with pytest.raises(ValueError, match="source 1 holds R's NA_integer_ at trial 9"):
+    with pytest.raises(ValueError, match="source 1 holds -2147483648, R's NA_integer_, at 9 "):
         _pid().fit([counts, y], m)
 
 

@@ -204,7 +204,7 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"y": np.array([0, 1, -2147483648, 0, 1, 1], dtype=np.int32)},
         ValueError,
-        "y holds -2147483648, R's NA_integer_; use NA_real_ or drop it",
+        "y holds -2147483648, R's NA_integer_, at 2 (counted from 0); use NA_real_ or drop it",
     ),
     ({"X": None}, TypeError, "X must not be None"),
     (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import unmasked
+from nb26stats._check import refuse_r_na, unmasked
 from nb26stats._warnings import warn
 
 ADVICE = "treatment must be True and False, 1 and 0, or two words of which the second is treated"
@@ -57,6 +57,7 @@ def read_treatment(treatment: Any) -> Arms:
         array = np.array(values, dtype=object)
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8")
+    refuse_r_na(array, "treatment", "leave out such rows")
     if array.dtype.kind in "biuf":
         return Arms(array.astype(np.float64))
     if array.dtype.kind not in "OU":
@@ -69,6 +70,11 @@ def _of_objects(array: NDArray[Any]) -> Arms:
     present = np.array([_text(v) for v in array[~missing]], object)
     codes = np.full(len(array), np.nan)
     if all(isinstance(v, str) for v in present):
+        if (gone := array == "NA").any():
+            raise ValueError(
+                f"treatment holds 'NA' at {int(gone.argmax())} (counted from 0), as R's "
+                "NA_character_ arrives; leave out such rows, or rename the arm"
+            )
         words, code = np.unique(present.astype(str), return_inverse=True)
         codes[~missing] = code.reshape(-1)
         return Arms(codes, tuple(words.tolist()))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER, unmasked
+from nb26stats._check import as_table, refuse_r_na, unmasked
 from nb26stats._warnings import warn
 
 F64 = NDArray[np.float64]
@@ -85,6 +85,7 @@ def read_matrix(X: Any) -> Any:
     """
     from scipy import sparse
 
+    X = as_table(X, "X")
     if sparse.issparse(X):
         raise TypeError("X must be dense, got a sparse matrix; use X.toarray()")
     pd = sys.modules.get("pandas")
@@ -111,8 +112,7 @@ def read_matrix(X: Any) -> Any:
             f"X must hold real numbers, got {array.dtype} values in columns "
             f"{listed([str(j) for j in bad or range(array.shape[1])])}; encode them first"
         )
-    if array.dtype.kind == "i" and bool(np.any(array == R_NA_INTEGER)):
-        raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; use NA_real_")
+    refuse_r_na(array, "X")
     return X
 
 

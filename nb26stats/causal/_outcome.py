@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import as_vector
+from nb26stats._check import as_vector, refuse_r_na
 from nb26stats._warnings import warn
 
 F64 = NDArray[np.float64]
@@ -49,6 +49,7 @@ def read_outcome(y: Any, name: str = "y") -> F64:
     if y is None:
         raise TypeError(f"{name} must hold the outcome of every row, got None")
     if hasattr(y, "to_numpy"):
+        refuse_r_na(y, name)
         y = _of_series(y, name)
     elif isinstance(y, (list, tuple)) or getattr(getattr(y, "dtype", None), "kind", "") == "O":
         y = [np.nan if value is None else value for value in y]

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER, as_list, as_numbers, as_text, as_vector, unmasked
+from nb26stats._check import (
+    R_NA_INTEGER,
+    as_list,
+    as_numbers,
+    as_table,
+    as_text,
+    as_vector,
+    refuse_r_na,
+    unmasked,
+)
 from nb26stats._warnings import warn
 
 from ._samples import UNITS, beyond_squares, never_varies
@@ -127,8 +136,8 @@ def _varying(data: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def _refuse_na(data: NDArray[Any], what: str, lowest: float) -> None:
-    if data.dtype.kind == "i" and lowest == R_NA_INTEGER:
-        raise ValueError(f"{what} holds {R_NA_INTEGER}, R's NA_integer_; leave out such trials")
+    if lowest == R_NA_INTEGER:
+        refuse_r_na(data, what, "leave out such trials")
 
 
 def read_targets(target: object, n_trials: int) -> dict[str, NDArray[Any]]:
@@ -140,8 +149,9 @@ def read_targets(target: object, n_trials: int) -> dict[str, NDArray[Any]]:
     for name, values in given.items():
         name = as_text(name, "the name of a target")
         what = "target" if not isinstance(target, Mapping) else f"target {name!r}"
+        values = as_table(unmasked(values), what)
         try:
-            data = np.asarray(unmasked(values))
+            data = np.asarray(values)
         except ValueError as err:
             raise ValueError(f"{what} must have rows of one length, got ragged ones") from err
         if data.dtype.kind not in "biufOUS":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nb26stats._check import as_choice, as_int, as_numbers
+from nb26stats._check import as_choice, as_int, as_numbers, as_table, refuse_r_na
 
 MOST_BINS = 10**6
 """Quantiles of one column at a time fit in memory."""
@@ -48,7 +48,9 @@ def discretize(x: ArrayLike, n_bins: int, method: str = "quantile") -> NDArray[n
     """
     bins = as_int(n_bins, "n_bins", minimum=2, maximum=MOST_BINS)
     how = as_choice(method, "method", ("quantile", "uniform"))
-    values = as_numbers(x, "x").astype(np.float64)
+    numbers = as_numbers(as_table(x, "x"), "x")
+    refuse_r_na(numbers, "x")
+    values = numbers.astype(np.float64)
     if values.ndim not in (1, 2) or values.size == 0:
         raise ValueError(f"x must have shape (n,) or (n, d) and hold values, got {values.shape}")
     bad = ~np.isfinite(values)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER, as_numbers
+from nb26stats._check import as_numbers, as_table, refuse_r_na
 from nb26stats._warnings import warn
 
 F64 = NDArray[np.float64]
@@ -56,6 +56,7 @@ def read_samples(value: object, name: str) -> Samples:
         which is named.
     """
     columns = None
+    value = as_table(value, name)
     if hasattr(value, "columns") and hasattr(value, "to_numpy"):
         columns = [str(c) for c in value.columns]
         value = _frame_values(value, name)
@@ -68,7 +69,7 @@ def read_samples(value: object, name: str) -> Samples:
     if values.ndim == 1:
         values = values[:, None]
     if values.dtype.kind == "i":
-        _refuse(values == R_NA_INTEGER, "R's NA_integer_", Samples(values, name, columns))
+        refuse_r_na(values, name)
     out = Samples(np.ascontiguousarray(values, dtype=np.float64), name, columns)
     _refuse(np.isnan(out.values), "NaN", out)
     _refuse(np.isinf(out.values), "an infinite value", out)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER, as_numbers, unmasked
+from nb26stats._check import as_numbers, as_table, refuse_r_na, unmasked
 from nb26stats._numba.counting import count_pairs, presence
 from nb26stats._warnings import warn
 
@@ -78,6 +78,7 @@ def as_codes(data: object, name: str, *, constant: bool = False) -> Codes:
 def _columns(data: object, name: str) -> list[tuple[str, Any]]:
     import pandas as pd
 
+    data = as_table(data, name)
     found: list[tuple[str, Any]]
     if isinstance(data, pd.DataFrame):
         found = [(f"column {c!r}", data.iloc[:, i]) for i, c in enumerate(data.columns)]
@@ -118,10 +119,7 @@ def _one(column: Any, name: str, label: str) -> Codes:
     if values.dtype.kind == "f":
         return _whole(values, name, where)
     if values.dtype.kind in "biu":
-        if values.dtype.kind == "i" and (gone := values == R_NA_INTEGER).any():
-            raise ValueError(
-                f"{name} holds {R_NA_INTEGER}, R's NA_integer_, at trial {gone.argmax()}{where}"
-            )
+        refuse_r_na(values, f"{name}{where}", "leave out such trials")
         if values.dtype != np.uint64:
             return compress(values.astype(np.int64))
     elif values.dtype.kind not in "US":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import as_list, as_vector, unmasked
+from nb26stats._check import R_NA_INTEGER, as_list, as_vector, refuse_r_na, unmasked
 
 
 def as_column(value: object, name: str, n: int | None, of: str = "X") -> NDArray[np.float64]:
@@ -27,6 +27,7 @@ def as_column(value: object, name: str, n: int | None, of: str = "X") -> NDArray
     """
     if isinstance(value, (Mapping, Set)):
         raise TypeError(f"{name} must be a sequence with a value per trial, got {_kind(value)}")
+    refuse_r_na(value, name)
     # one trial comes from R as a scalar, and what can be read only once is read here
     plain = value if getattr(value, "ndim", 0) else as_list(value, name)
     out = as_vector(_plain(plain), name)
@@ -93,6 +94,8 @@ def as_labels(value: object, n: int, of: str = "X") -> tuple[NDArray[np.int64], 
     for i, label in enumerate(labels):
         if _is_missing(label) or label != label:
             raise ValueError(f"sessions must label every trial, got a missing label at trial {i}")
+        if isinstance(label, (int, np.integer)) and label == R_NA_INTEGER:
+            raise ValueError(f"sessions must label every trial, got R's NA_integer_ at trial {i}")
         try:
             known = label in seen
         except TypeError:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nb26stats._blas import one_blas_thread
-from nb26stats._check import as_int
+from nb26stats._check import as_int, as_table
 from nb26stats._progress import bar
 from nb26stats._seed import as_seed
 from nb26stats._warnings import warn
@@ -209,6 +209,7 @@ class LearningMethods:
             ``choice``, ``reward`` and ``p_right`` of shape (n_runs, T), and ``weights`` at the end.
         """
         options = self._options()
+        X = as_table(X, "X")
         x = check_inputs(X)
         side = check_side(correct_side, len(x))
         runs = check_runs(n_runs, len(x))
@@ -452,6 +453,7 @@ class LearningMethods:
         """Return options, model and trials for a method of a fitted estimator."""
         check_is_fitted(self, "theta_")
         options = self._options()
+        X = as_table(X, "X")
         trials = check_trials(X, y, drop_no_response=options.drop_no_response, **given)
         validate_data(self, X, reset=False, skip_check_array=True)
         return options, self._same_model(options), trials

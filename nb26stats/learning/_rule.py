@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from nb26stats._blas import one_blas_thread
-from nb26stats._check import as_choice
+from nb26stats._check import as_choice, as_table
 from nb26stats._seed import as_seed
 
 from ._evaluation import LearningMethods
@@ -326,6 +326,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
             All choices are equal, or no trial is rewarded.
         """
         options = self._options()
+        X = as_table(X, "X")
         trials = check_trials(
             X,
             y,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nb26stats._check import as_bool
+from nb26stats._check import as_bool, refuse_r_na
 from nb26stats._warnings import warn
 
 from ._columns import as_column, shown
@@ -233,6 +233,7 @@ def _check_codes(choice: Any) -> None:
 def _check_order(table: Any) -> None:
     """Refuse numbered or dated sessions, and numbered trials, that go back in time."""
     session = table["session"]
+    refuse_r_na(session, "session")
     at = _first_fall(session)
     if at is not None:
         raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import as_bool, as_numbers
+from nb26stats._check import as_bool, as_numbers, as_table, refuse_r_na
 
 from ._columns import as_column, as_labels, shown
 from ._model import MOST_INPUTS, REWARD_RULES, Model
@@ -170,7 +170,8 @@ def check_inputs(X: object) -> F64:
         raise TypeError("X must be a dense table: convert it with X.toarray()")
     if X is None:
         raise TypeError("X must not be None")
-    numbers = as_numbers(_frame_numbers(X), "X")
+    numbers = as_numbers(_frame_numbers(as_table(X, "X")), "X")
+    refuse_r_na(numbers, "X")
     if numbers.ndim != 2:
         raise ValueError(
             f"X must have shape (trials, inputs), got {numbers.shape}: for contrasts take "

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from nb26stats._check import R_NA_INTEGER
-
-from ._kinds import R_WHOLE
+from nb26stats._check import refuse_r_na
 
 # stored values, and rows, that are checked or converted at a time
 PART_VALUES = 2**19
@@ -188,8 +186,8 @@ def as_rows(x: Any) -> CsrRows:
     ``x`` itself stays as it is; the result may share its memory.
     """
     check_sound(x)
-    if x.dtype in R_WHOLE and np.any(x.tocoo().data == R_NA_INTEGER):
-        raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
+    if x.dtype.kind == "i":
+        refuse_r_na(x.tocoo().data, "the list of what X stores", "drop those rows")
     # before duplicates are summed, which small integers would not hold
     dtype = np.float32 if x.dtype == np.float32 else np.float64
     x = x.astype(dtype, copy=False).tocsr()

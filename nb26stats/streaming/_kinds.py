@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import R_NA_INTEGER
+from nb26stats._check import refuse_r_na
 
 # what arrays, tables and sparse matrices of any library have one of
 ARRAY_LIKE = ("shape", "__array__", "__array_interface__", "__dataframe__")
-# how R's integers arrive: as they are, or in a data frame
-R_WHOLE = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 class NotRealError(TypeError, ValueError):
@@ -31,8 +29,8 @@ def check_kind(x: Any) -> None:
     if isinstance(dtype, np.dtype) and dtype.kind in "cSUVmM":
         what = "Complex data not supported: " if dtype.kind == "c" else ""
         raise NotRealError(f"{what}X must hold real numbers, got {dtype.name}")
-    if isinstance(x, np.ndarray) and dtype in R_WHOLE and x.size and np.any(x == R_NA_INTEGER):
-        _refuse_na()
+    if isinstance(x, np.ndarray):
+        refuse_r_na(x, "X", "drop those rows")
 
 
 def _where_rows_are(x: Any) -> str:
@@ -69,10 +67,6 @@ def as_floats(x: Any, where: str = "") -> NDArray[np.float64]:
         raise NotRealError(f"X must hold real numbers{where}: {err}") from err
 
 
-def _refuse_na() -> None:
-    raise ValueError(f"X holds {R_NA_INTEGER}, R's NA_integer_; drop those rows")
-
-
 def _check_table(x: Any) -> None:
     """Refuse a data frame with a column that does not hold numbers, by the column's name."""
     from pandas.api.types import is_complex_dtype, is_numeric_dtype, is_object_dtype
@@ -93,5 +87,4 @@ def _check_table(x: Any) -> None:
             raise NotRealError(f"{what}X must hold real numbers{where}, got {kind}")
         if is_object_dtype(kind):
             as_floats(x.iloc[:, i], where)
-    for whole in seen & set(R_WHOLE):
-        check_kind(x.loc[:, [kind == whole for kind in kinds]].to_numpy())
+    refuse_r_na(x, "X", "drop those rows")

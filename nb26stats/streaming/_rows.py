@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import unmasked
+from nb26stats._check import as_table, unmasked
 
 from ._csr import CsrRows, from_dense, runs
 from ._kinds import NotRealError, as_floats, check_kind
@@ -28,6 +28,8 @@ Rows = NDArray[Any] | CsrRows
 def as_source(x: Any) -> Any:
     """Return what rows are read from: of an NWB time series its data, masked values as NaN."""
     check_open(x)
+    if isinstance(x, dict):
+        x = as_table(x, "X")
     return SeriesRows(x) if is_series(x) else unmasked(x)
 
 
