@@ -13,11 +13,19 @@
   if (any(lengths(x) != 1L)) x else unlist(x, use.names = FALSE)
 }
 
-# a data.frame from a data.frame, a pandas table, a result with to_frame(), or a list of columns
+.nb_seen <- function(x, column) {
+  if (is.numeric(x) || !anyNA(x)) return(invisible())
+  stop("column '", column, "' holds NA at row ", which(is.na(x))[1L], ", which Python reads as ",
+       if (is.logical(x)) "TRUE" else "the text \"NA\"", "; leave out such rows", call. = FALSE)
+}
+
+# a data.frame from a data.frame, a pandas table, a result with to_frame(), or a list of columns;
+# stops where R's own holds an NA that Python would read as a value
 nb_df <- function(x) {
   if (is.data.frame(x)) {
-    # reticulate keeps the row names of pandas apart
+    # reticulate keeps the row names of pandas apart; a table without any is on its way to Python
     rows <- attr(x, "pandas.index")
+    if (is.null(rows)) for (column in names(x)) .nb_seen(x[[column]], column)
     attr(x, "pandas.index") <- NULL
     named <- if (is.null(rows)) list() else .nb()$columns(rows)
     if (!length(named)) return(x)
