@@ -23,19 +23,25 @@
 # stops where R's own holds an NA that Python would read as a value
 nb_df <- function(x) {
   if (is.data.frame(x)) {
+    if (isTRUE(attr(x, "from_python"))) return(x)
     # reticulate keeps the row names of pandas apart; a table without any is on its way to Python
     rows <- attr(x, "pandas.index")
-    if (is.null(rows)) for (column in names(x)) .nb_seen(x[[column]], column)
+    if (is.null(rows)) {
+      for (column in names(x)) .nb_seen(x[[column]], column)
+      return(x)
+    }
     attr(x, "pandas.index") <- NULL
-    named <- if (is.null(rows)) list() else .nb()$columns(rows)
-    if (!length(named)) return(x)
-    row.names(x) <- NULL
-    return(cbind(nb_df(named), x))
+    named <- .nb()$columns(rows)
+    if (length(named)) {
+      row.names(x) <- NULL
+      x <- cbind(nb_df(named), x)
+    }
+    return(structure(x, from_python = TRUE))
   }
   if (.nb_is_py(x)) {
     if (reticulate::py_has_attr(x, "to_frame") && !reticulate::py_has_attr(x, "iloc"))
       return(nb_df(x$to_frame()))
-    x <- .nb()$columns(x)
+    return(structure(nb_df(.nb()$columns(x)), from_python = TRUE))
   }
   if (!is.list(x) || is.null(names(x))) stop("x must be a table or a list of named columns")
   out <- lapply(x, .nb_column)
@@ -100,10 +106,7 @@ print.nb26stats_result <- function(x, ...) {
   writeLines(attr(x, "text"))
   invisible(x)
 }
-summary.nb26stats_result <- function(object, ...) {
-  writeLines(attr(object, "text"))
-  invisible(object)
-}
+summary.nb26stats_result <- function(object, ...) print(object)
 
 if (.nb_old()) local({
   convert <- function(to) function(x, ...) tryCatch(to(x), error = function(e) x)

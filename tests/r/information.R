@@ -20,7 +20,7 @@ lattice <- info$DiscretePID("imin")$fit(list(a, b, coins$k %% 2), s)$result()
 stopifnot(near(lattice$to_r()$lattice[["{01}"]], 1, 1e-6), nrow(lattice$to_frame()) == 25)
 stopifnot(near(info$DiscretePID()$fit_pmf(nb_numpy(array(1 / 8, c(2, 2, 2))))$mi_, c(0, 0, 0)))
 refused(info$DiscretePID()$fit(data.frame(a, b), s), "must be a list of two arrays")
-refused(info$DiscretePID()$fit(list(c(NA, a[-1]), b), s), "R's NA_integer_, at trial 0")
+refused(info$DiscretePID()$fit(list(c(NA, a[-1]), b), s), "R's NA_integer_, at 0 ")
 
 set.seed(1)
 n <- 300

@@ -5,7 +5,7 @@ source(file.path(here, "tools", "common.R"))
 
 file <- as.character(nb$datasets$path("sub_anm00239123_ses_20170627T093549_ecephys_and_ogen.nwb"))
 s <- nb_open(file)
-trials <- nb_df(nb$nwb$trials(s))
+trials <- nb_df(nb_df(nb$nwb$trials(s)))                               # twice is once, NA in text and all
 units <- nb_df(nb$nwb$units(s))
 stopifnot(nrow(trials) == 412, nrow(units) == 4, !is.null(trials$start_time))
 counts <- function(...) {
