@@ -48,6 +48,19 @@ class Result:
             for f in dataclasses.fields(self)  # type: ignore[arg-type]
         }
 
+    def plot(self) -> Any:
+        """Draw the result.
+
+        Returns
+        -------
+        Axes or ndarray of Axes
+            What was drawn on.
+        """
+        raise TypeError(f"{type(self).__name__} has no figure")
+
+    def __repr__(self) -> str:
+        return self.summary()
+
     def _repr_html_(self) -> str:
         return as_html(self.summary())
 

@@ -72,6 +72,8 @@ def test_summary_and_plot_of_every_estimator(model: Any, fit: Any) -> None:
         model.summary()
     with pytest.raises(NotFittedError):
         model.plot()
+    with pytest.raises(NotFittedError):
+        model.to_frame()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit(model)
@@ -83,5 +85,4 @@ def test_summary_and_plot_of_every_estimator(model: Any, fit: Any) -> None:
         warnings.simplefilter("ignore")
         axes = np.ravel(np.asarray(model.plot(), dtype=object))
     assert all(ax.get_xlabel() or ax.get_ylabel() or ax.get_title(loc="left") for ax in axes)
-    if hasattr(model, "to_frame"):
-        assert isinstance(model.to_frame(), pd.DataFrame)
+    assert isinstance(model.to_frame(), pd.DataFrame)

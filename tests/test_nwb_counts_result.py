@@ -395,7 +395,7 @@ def test_figures(counts):
     ax = counts.plot()
     assert ax.get_ylabel() == "firing rate (spikes/s)"
     assert ax.get_xlabel() == "time from start (s)"
-    assert counts.plot("b").get_title("left").startswith("B (2 units)")
+    assert counts.plot(areas="b").get_title("left").startswith("B (2 units)")
     _, own = plt.subplots()
     assert counts.psth("B").plot(ax=own) is own
     assert "by kind" in counts.psth("B", by="kind").plot().get_title("left")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -203,7 +203,9 @@ class Reports:
         """
         return self.result().summary()
 
-    def plot(self, kind: str = "lfdr", *, row: int | None = None, ax: Axes | None = None) -> Axes:
+    def plot(
+        self, kind: str = "lfdr", ax: Axes | None = None, *, row: int | None = None, **style: Any
+    ) -> Axes:
         """Draw the fit.
 
         Parameters
@@ -212,10 +214,12 @@ class Reports:
             Local false discovery rates of the treated rows and which are selected; densities of
             both arms at the covariates of one row; outcomes less their mean without response, in
             both arms.
-        row : int, optional
-            Position of the row for "density"; by default the treated row of least lfdr.
         ax : matplotlib axes, optional
             Where to draw. A new figure by default.
+        row : int, optional
+            Position of the row for "density"; by default the treated row of least lfdr.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_responders`.
 
         Returns
         -------
@@ -225,7 +229,7 @@ class Reports:
         from nb26stats import plotting
 
         check_is_fitted(self)
-        return plotting.plot_responders(self, kind, row=row, ax=ax)
+        return plotting.plot_responders(self, kind, ax, row=row, **style)
 
     def _density_at(self, row: int, grid: F64) -> tuple[F64, F64]:
         """Return the densities of controls and of treated rows at the covariates of a row."""

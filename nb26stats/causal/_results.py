@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EstimandInterval(Result):
     """Interval of one estimand; what ``estimand_interval`` returns.
 
@@ -72,7 +72,7 @@ class EstimandInterval(Result):
         return pd.DataFrame([dataclasses.asdict(self)]).set_index("estimand")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class C2GResult(Result):
     """Who responded: the table of rows, the estimands and how the selection was made.
 
@@ -138,7 +138,7 @@ class C2GResult(Result):
         """
         return self.table.copy()
 
-    def plot(self, kind: str = "lfdr", *, ax: Axes | None = None) -> Axes:
+    def plot(self, kind: str = "lfdr", ax: Axes | None = None, **style: Any) -> Axes:
         """Draw the result.
 
         Parameters
@@ -148,6 +148,8 @@ class C2GResult(Result):
             their mean without response in both arms. Densities need the estimator itself.
         ax : matplotlib axes, optional
             Where to draw. A new figure by default.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_responders`.
 
         Returns
         -------
@@ -156,4 +158,4 @@ class C2GResult(Result):
         """
         from nb26stats import plotting
 
-        return plotting.plot_responders(self, kind, ax=ax)
+        return plotting.plot_responders(self, kind, ax, **style)

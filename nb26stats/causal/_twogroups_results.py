@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 F64 = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TwoGroupsResult(Result):
     """Local false discovery rates of z-scores and the densities behind them.
 
@@ -130,13 +130,15 @@ class TwoGroupsResult(Result):
         ]
         return "\n".join(lines)
 
-    def plot(self, *, ax: Any = None) -> NDArray[np.object_]:
+    def plot(self, ax: Any = None, **style: Any) -> NDArray[np.object_]:
         """Draw the histogram of z with both densities, and the local false discovery rate.
 
         Parameters
         ----------
-        ax : array of two matplotlib axes, optional
+        ax : sequence of two matplotlib axes, optional
             Where to draw. A new figure by default.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_two_groups`.
 
         Returns
         -------
@@ -145,10 +147,10 @@ class TwoGroupsResult(Result):
         """
         from nb26stats import plotting
 
-        return plotting.plot_two_groups(self, ax=ax)
+        return plotting.plot_two_groups(self, ax, **style)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class QValuesResult(Result):
     """The q-values, and the share of true nulls they rest on.
 
@@ -204,13 +206,15 @@ class QValuesResult(Result):
         counts = ", ".join(f"{int((self.q <= a).sum())} at {a:g}" for a in (0.01, 0.05, 0.1))
         return f"q-values of {len(self.p)} p-values, pi0 = {self.pi0:.4f}\nq at most: {counts}"
 
-    def plot(self, *, ax: Any = None) -> NDArray[np.object_]:
+    def plot(self, ax: Any = None, **style: Any) -> NDArray[np.object_]:
         """Draw pi0 against the threshold, and q against p.
 
         Parameters
         ----------
-        ax : array of two matplotlib axes, optional
+        ax : sequence of two matplotlib axes, optional
             Where to draw. A new figure by default.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_q_values`.
 
         Returns
         -------
@@ -219,4 +223,4 @@ class QValuesResult(Result):
         """
         from nb26stats import plotting
 
-        return plotting.plot_q_values(self, ax=ax)
+        return plotting.plot_q_values(self, ax, **style)

@@ -19,7 +19,7 @@ FEATURES = 10
 CONFOUNDED_FEATURES = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ResponderData(Result):
     """Simulated rows of a treated and a control arm; what the three simulators return.
 

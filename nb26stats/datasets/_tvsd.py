@@ -15,6 +15,7 @@ from nb26stats._check import as_choice, as_float, as_list
 from nb26stats._progress import track
 from nb26stats._results import Result
 
+from ._frames import long_frame
 from ._tvsd_order import N_CHANNELS, find_order, read_order
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ SLAB = 50
 SLAB_BYTES = 1 << 26
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TVSD(Result):
     """Binned responses of one monkey; what :func:`read_tvsd` returns.
 
@@ -69,6 +70,8 @@ class TVSD(Result):
     ... )
     >>> data.summary()
     'monkey N: 2 trials, 3 bins of 5 ms from 0 ms, electrodes: IT 4'
+    >>> len(data.to_frame())
+    24
     """
 
     areas: dict[str, NDArray[np.float32]]
@@ -91,6 +94,22 @@ class TVSD(Result):
             f"monkey {self.monkey}: {len(self.trials)} trials, {len(self.times)} bins{width} from "
             f"{1000 * self.times[0]:g} ms, electrodes: {sizes}"
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per area, trial, bin and electrode.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``area``, ``trial``, ``time`` (start of the bin, s), ``electrode`` and
+            ``response``; trials, and the electrodes of an area, are counted from 0.
+
+        Raises
+        ------
+        ValueError
+            If it would have more than 5 million rows.
+        """
+        return long_frame(self.areas, self.times, "electrode")
 
 
 def read_tvsd(

@@ -11,7 +11,10 @@ from nb26stats._check import as_int
 from nb26stats._results import Result
 from nb26stats._seed import as_seed
 
+from ._frames import long_frame
+
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
 FEATURES = 4
@@ -22,7 +25,7 @@ ONSET = {"V1": 0.040, "IT": 0.090}
 V1_END = 0.140
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TwoAreas(Result):
     """Simulated responses of two areas; what :func:`simulate_two_areas` returns.
 
@@ -42,6 +45,8 @@ class TwoAreas(Result):
     >>> from nb26stats import datasets
     >>> datasets.simulate_two_areas(n_trials=20).summary()
     'two simulated areas: 20 trials, 60 bins of 5 ms, 8 units each; onsets V1 40 ms, IT 90 ms'
+    >>> datasets.simulate_two_areas(n_trials=20).to_frame().columns.tolist()
+    ['area', 'trial', 'time', 'unit', 'response']
     """
 
     areas: dict[str, NDArray[np.float64]]
@@ -63,6 +68,22 @@ class TwoAreas(Result):
             f"two simulated areas: {trials} trials, {bins} bins of 5 ms, {units} units each; "
             f"onsets {onsets}"
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per area, trial, bin and unit.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``area``, ``trial``, ``time`` (start of the bin, s), ``unit`` and ``response``;
+            trials and units are counted from 0.
+
+        Raises
+        ------
+        ValueError
+            If it would have more than 5 million rows.
+        """
+        return long_frame(self.areas, self.times, "unit")
 
 
 def simulate_two_areas(

@@ -45,7 +45,7 @@ def unit(base: float) -> str:
     return "nats" if math.isclose(base, math.e, rel_tol=1e-12) else f"base {base:g}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PIDResult(Result):
     """What sources tell about a target, split into atoms.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WIDTH = 78
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TimeResolvedPIDResult(Result):
     """What pairs of areas tell about targets in every bin, against permutations.
 

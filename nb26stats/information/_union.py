@@ -36,7 +36,7 @@ ABOVE_ONE = 1e-8
 """Rounding by which a posterior variance may exceed the prior one."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class UnionResult(Result):
     """Union information of several sources about a target.
 

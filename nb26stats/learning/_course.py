@@ -20,7 +20,7 @@ F64 = NDArray[np.float64]
 MEASURES = ("accuracy", "bias", "sensitivity")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearningCurve(Result):
     """Behaviour along learning, of the animal and of simulated runs of a fitted network.
 

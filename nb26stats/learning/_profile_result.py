@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 WIDTH = 60
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProfileResult(Result):
     """Largest log-likelihood over all other parameters, at values of one.
 

@@ -28,7 +28,7 @@ STARTS = ((0.0, 5.0), (0.0, 20.0), (0.0, 1.0), (0.2, 5.0), (-0.2, 5.0))
 START_LAPSE = 0.05
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PsychometricResult(Result):
     """A fitted psychometric curve.
 

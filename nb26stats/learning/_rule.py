@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +18,13 @@ from nb26stats._seed import as_seed
 from ._evaluation import LearningMethods
 from ._fit import find_optimum
 from ._fitted import fitted_fields, warn_of_data, warn_unsure
-from ._summary import summary_text
+from ._summary import parameter_frame, summary_text
 from ._theta import check_init
 from ._trials import check_trials
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
 class DNNLearningRule(LearningMethods, BaseEstimator):
@@ -366,9 +371,23 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         check_is_fitted(self, "theta_")
         return summary_text(self)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return estimates and their errors as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per parameter: ``parameter`` (its name, with row and column of a weight),
+            ``estimate``, ``standard_error`` (NaN where there is none) and ``note``: "fixed",
+            "on a bound" or empty.
+        """
+        check_is_fitted(self, "theta_")
+        return parameter_frame(self)
+
     def plot(
         self,
         kind: str = "weights",
+        ax: Sequence[Axes] | None = None,
         *,
         X: ArrayLike | None = None,
         y: ArrayLike | None = None,
@@ -388,6 +407,8 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         kind : {"weights", "course"}, default="weights"
             ``"weights"``: weights before every trial. ``"course"``: accuracy, bias and sensitivity
             of the animal and of free runs of the network; needs ``X``, ``y`` and ``contrast``.
+        ax : sequence of matplotlib axes, optional
+            Where to draw. A new figure by default.
         X, y : array-like, optional
             Inputs and choices.
         contrast : array-like of shape (T,), optional
@@ -415,7 +436,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         from nb26stats import plotting
 
         if chosen == "weights":
-            return plotting.plot_learning_weights(self, sessions=sessions, **style)
+            return plotting.plot_learning_weights(self, ax, sessions=sessions, **style)
         if X is None or y is None or contrast is None:
             raise ValueError("kind='course' needs X, y and contrast")
         return self.learning_curve(
@@ -428,4 +449,4 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
             step=step,
             n_runs=n_runs,
             random_state=random_state,
-        ).plot(**style)
+        ).plot(ax, **style)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult(Result):
     """Choices of a learning rule that learns from its own choices.
 

@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ._rule import DNNLearningRule
 
 WIDTH = 78
 OPEN_RATE = 0.5
 """Standard error of log alpha above which one estimate in five is wrong by a factor of e."""
+
+
+def parameter_frame(est: DNNLearningRule) -> pd.DataFrame:
+    """Return one row per parameter."""
+    import pandas as pd
+
+    columns = ["parameter", "estimate", "standard_error", "note"]
+    return pd.DataFrame(list(_rows(est)), columns=columns)
 
 
 def summary_text(est: DNNLearningRule) -> str:

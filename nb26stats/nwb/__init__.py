@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._counts import spike_counts
     from ._counts_result import SpikeCounts
     from ._learning import concat_sessions, to_learning
+    from ._psth import PSTH, PSTHGroups
     from ._save import save_results
     from ._session import Session, open
     from ._tables import trials
@@ -40,6 +41,8 @@ _HOMES = {
     "NB26NWBError": "errors",
     "NWBReadError": "errors",
     "NotAnNWBFileError": "errors",
+    "PSTH": "_psth",
+    "PSTHGroups": "_psth",
     "Session": "_session",
     "SpikeCounts": "_counts_result",
     "UnsupportedNWBVersionError": "errors",
@@ -54,6 +57,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "PSTH",
     "ClosedSessionError",
     "ConventionError",
     "CorruptFileError",
@@ -62,6 +66,7 @@ __all__ = [
     "NB26NWBError",
     "NWBReadError",
     "NotAnNWBFileError",
+    "PSTHGroups",
     "Session",
     "SpikeCounts",
     "UnsupportedNWBVersionError",

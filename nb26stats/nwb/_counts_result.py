@@ -343,15 +343,17 @@ class SpikeCounts(Result):
             )
         return "\n".join(lines)
 
-    def plot(self, areas: str | Sequence[str] | None = None, ax: Any = None, **style: Any) -> Any:
+    def plot(
+        self, ax: Any = None, *, areas: str | Sequence[str] | None = None, **style: Any
+    ) -> Any:
         """Draw the mean rate of each area against time.
 
         Parameters
         ----------
-        areas : str, sequence of str or None
-            Which areas; all by default.
         ax : matplotlib axes or sequence of axes, optional
-            Where to draw.
+            Where to draw. A new figure by default.
+        areas : str or sequence of str, optional
+            Which areas; all by default.
         **style
             Passed to :func:`nb26stats.plotting.plot_psth`.
 
@@ -384,9 +386,6 @@ class SpikeCounts(Result):
         out["trial1"] = to_r(self.trial_index + 1)
         out["unit1"] = {a: to_r(i + 1) for a, i in self.unit_index.items()}
         return out
-
-    def __repr__(self) -> str:
-        return self.summary()
 
     def _area(self, area: str) -> str:
         if not isinstance(area, str):

@@ -49,6 +49,15 @@ class PSTH(Result):
         What time zero is.
     file_areas : tuple of str
         All areas of the file, so that figures give an area the same colour whatever they show.
+
+    Examples
+    --------
+    >>> from nb26stats import datasets
+    >>> with datasets.load_nwb("A2929-200711_neurosuite.nwb") as session:
+    ...     counts = session.spike_counts(table="sleep_ripples", window=(-0.1, 0.2), bin_size=0.01)
+    >>> psth = counts.psth("ca1")
+    >>> psth.to_frame().columns.tolist(), round(float(psth.mean.max()))
+    (['time', 'mean', 'sem'], 12)
     """
 
     area: str
@@ -72,7 +81,13 @@ class PSTH(Result):
         return np.asarray(self.time + 0.5 * self.bin_size)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per bin: ``time``, ``mean`` and ``sem`` (s, spikes/s, spikes/s)."""
+        """Return one row per bin.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``time`` (left edge, s), ``mean`` and ``sem`` (spikes/s).
+        """
         import pandas as pd
 
         frame = pd.DataFrame({"time": self.time, "mean": self.mean, "sem": self.sem})
@@ -86,7 +101,13 @@ class PSTH(Result):
         return frame
 
     def summary(self) -> str:
-        """Return a short text: numbers of units and trials, and the peak of the mean rate."""
+        """Return a short text: numbers of units and trials, and the peak of the mean rate.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         lines = [
             f"Firing rate of {self.area} around {self.align_to}",
             f"units {self.n_units}, trials {self.n_trials}, standard error over {self.sem_over}",
@@ -102,13 +123,23 @@ class PSTH(Result):
         return "\n".join(lines)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw mean and standard error against time; return the matplotlib axes."""
+        """Draw mean and standard error against time.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw. A new figure by default.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_psth`.
+
+        Returns
+        -------
+        Axes
+            The axes drawn on.
+        """
         from nb26stats import plotting
 
         return plotting.plot_psth(self, ax=ax, **style)
-
-    def __repr__(self) -> str:
-        return self.summary()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,6 +156,16 @@ class PSTHGroups(Result, Mapping[Any, PSTH]):
         Label of the group to its ``PSTH``, labels in ascending order.
     n_unlabelled : int
         Trials whose label is missing; they are in no group.
+
+    Examples
+    --------
+    >>> from nb26stats import datasets
+    >>> with datasets.load_nwb("A2929-200711_neurosuite.nwb") as session:
+    ...     counts = session.spike_counts(table="sleep_ripples", window=(-0.1, 0.2), bin_size=0.01)
+    >>> halves = ["early"] * (counts.n_trials // 2) + ["late"] * -(-counts.n_trials // 2)
+    >>> groups = counts.psth("ca1", by=halves)
+    >>> list(groups)
+    ['early', 'late']
     """
 
     area: str
@@ -142,7 +183,13 @@ class PSTHGroups(Result, Mapping[Any, PSTH]):
         return len(self.groups)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per group and bin: label (named ``by``), ``time``, ``mean``, ``sem``."""
+        """Return one row per group and bin.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The label in a column named ``by``, then ``time`` (s), ``mean`` and ``sem`` (spikes/s).
+        """
         import pandas as pd
 
         name = "group" if self.by in ("time", "mean", "sem") else self.by
@@ -157,7 +204,13 @@ class PSTHGroups(Result, Mapping[Any, PSTH]):
         return pd.concat(frames, ignore_index=True)
 
     def summary(self) -> str:
-        """Return one line per group."""
+        """Return one line per group.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         lines = [f"Firing rate of {self.area}, trials grouped by {self.by}"]
         for label, psth in self.groups.items():
             rate = f"mean {psth.mean.mean():.3g} spikes/s" if psth.n_units else "no unit"
@@ -167,13 +220,23 @@ class PSTHGroups(Result, Mapping[Any, PSTH]):
         return "\n".join(lines)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw the groups in one panel; return the matplotlib axes."""
+        """Draw the groups in one panel.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw. A new figure by default.
+        **style
+            Passed to :func:`nb26stats.plotting.plot_psth`.
+
+        Returns
+        -------
+        Axes
+            The axes drawn on.
+        """
         from nb26stats import plotting
 
         return plotting.plot_psth(self, ax=ax, **style)
-
-    def __repr__(self) -> str:
-        return self.summary()
 
 
 def make_psth(

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import PALE, SMALL, corner_note, dress, few_ticks, many_axes, need, number
+from ._axes import (
+    PALE,
+    SMALL,
+    corner_note,
+    dress,
+    few_ticks,
+    line_style,
+    many_axes,
+    need,
+    number,
+)
 from ._colors import OKABE_ITO
 from ._responder_words import caution
 
@@ -24,7 +34,7 @@ EFFECTS = {
 COLOR = OKABE_ITO["blue"]
 
 
-def plot_estimands(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
+def plot_estimands(result: Any, ax: Any = None, **style: Any) -> NDArray[np.object_]:
     """Draw the share of responders and mean effects of a causal two-groups model.
 
     A dot is a value that the data identify, a thick line the bounds where they do not: more rows
@@ -37,6 +47,8 @@ def plot_estimands(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
         A fitted estimator or its ``result()``.
     ax : sequence of two matplotlib axes, optional
         Where to draw. A new figure by default.
+    **style
+        Properties of the dots and lines.
 
     Returns
     -------
@@ -64,12 +76,13 @@ def plot_estimands(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     whole = result.result() if callable(getattr(result, "result", None)) else result
     need(whole, "result", kind, "estimands", "control_used")
     table = whole.estimands
+    look = {"color": COLOR, "solid_capstyle": "butt", **line_style(style)}
     panels = many_axes(ax, 2, columns=2, height=1.6, sharex=False, sharey=False)
     for panel, names in zip(panels, (SHARES, EFFECTS), strict=True):
         shown = {name: words for name, words in names.items() if name in table.index}
         low, high = (0.0, 1.0) if names is SHARES else _limits(table.loc[list(shown)])
         for k, name in enumerate(shown):
-            _interval(panel, table.loc[name], float(k), low, high)
+            _interval(panel, table.loc[name], float(k), low, high, look)
         margin = 0.04 * (high - low)
         panel.set_xlim(low - margin, high + margin)
         panel.set_ylim(len(shown) - 0.4, -0.6)
@@ -110,27 +123,29 @@ def _limits(table: pd.DataFrame) -> tuple[float, float]:
     return max(low - reach, min(low, every.min())), min(high + reach, max(high, every.max()))
 
 
-def _interval(panel: Axes, row: pd.Series, height: float, low: float, high: float) -> None:
+def _interval(
+    panel: Axes, row: pd.Series, height: float, low: float, high: float, look: dict[str, Any]
+) -> None:
     for names, width in ((("ci_low", "ci_high"), 1.2), (("lower", "upper"), 4.0)):
         ends = row[list(names)].to_numpy(dtype=float)
         if not np.isfinite(ends).all():
             continue
         if ends[0] == ends[1]:
-            panel.plot(ends[:1], [height], "o", color=COLOR, markersize=5)
+            panel.plot(ends[:1], [height], **{"marker": "o", "markersize": 5, **look})
             continue
         inside = np.clip(ends, low, high)
-        panel.plot(inside, [height, height], color=COLOR, linewidth=width, solid_capstyle="butt")
+        panel.plot(inside, [height, height], **{"linewidth": width, **look})
     # the outer end of either side, where it leaves the figure
     left = np.nanmin([row["lower"], row["ci_low"]])
     right = np.nanmax([row["upper"], row["ci_high"]])
     if left < low:
-        _beyond(panel, low, height, "<", float(left))
+        _beyond(panel, low, height, "<", float(left), look["color"])
     if right > high:
-        _beyond(panel, high, height, ">", float(right))
+        _beyond(panel, high, height, ">", float(right), look["color"])
 
 
-def _beyond(panel: Axes, at: float, height: float, marker: str, end: float) -> None:
-    panel.plot([at], [height], marker, color=COLOR, markersize=6, clip_on=False)
+def _beyond(panel: Axes, at: float, height: float, marker: str, end: float, color: Any) -> None:
+    panel.plot([at], [height], marker, color=color, markersize=6, clip_on=False)
     panel.annotate(
         f"to {number(end)}",
         (at, height),
@@ -139,5 +154,5 @@ def _beyond(panel: Axes, at: float, height: float, marker: str, end: float) -> N
         ha="left" if marker == "<" else "right",
         va="top",
         fontsize=SMALL,
-        color=COLOR,
+        color=color,
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from nb26stats._check import as_float
 
-from ._axes import PALE, SMALL, dress, few_ticks, one_axes, plain
+from ._axes import PALE, SMALL, dress, few_ticks, line_style, one_axes, plain
 from ._colors import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ COLORS = tuple(
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
-def plot_fdr_calibration(q: Any, fdp: Any, *, n_se: float = 2.0, ax: Axes | None = None) -> Axes:
+def plot_fdr_calibration(
+    q: Any, fdp: Any, ax: Axes | None = None, *, n_se: float = 2.0, **style: Any
+) -> Axes:
     """Draw realised over promised false discovery rates, of runs in which the truth is known.
 
     Parameters
@@ -36,10 +38,12 @@ def plot_fdr_calibration(q: Any, fdp: Any, *, n_se: float = 2.0, ax: Axes | None
     fdp : array-like of shape (R, Q), or dict of such
         Share of false discoveries among the selected rows of each of R runs at each rate, 0 where
         nothing is selected; a dict draws a line per label. Runs with NaN do not count.
-    n_se : float, default=2
-        Half-length of the error bars in standard errors of the mean over runs.
     ax : matplotlib axes, optional
         Where to draw. A new figure by default.
+    n_se : float, default=2
+        Half-length of the error bars in standard errors of the mean over runs.
+    **style
+        Properties of the lines and their error bars.
 
     Returns
     -------
@@ -74,6 +78,7 @@ def plot_fdr_calibration(q: Any, fdp: Any, *, n_se: float = 2.0, ax: Axes | None
     half = as_float(n_se, "n_se", minimum=0.0)
     lines = _lines(q, fdp)
     panel = one_axes(ax, (5.6, 3.4))
+    look = {"markersize": 4, "linewidth": 1.3, "elinewidth": 1.0, "capsize": 2}
     top = 0.0
     for k, (label, (promised, values)) in enumerate(lines.items()):
         n = np.isfinite(values).sum(axis=0)
@@ -86,12 +91,7 @@ def plot_fdr_calibration(q: Any, fdp: Any, *, n_se: float = 2.0, ax: Axes | None
             mean,
             # a rate is not below 0
             np.stack([np.minimum(bar, mean), np.minimum(bar, 1.0 - mean)]),
-            color=COLORS[k],
-            marker=MARKERS[k],
-            markersize=4,
-            linewidth=1.3,
-            elinewidth=1.0,
-            capsize=2,
+            **{**look, "color": COLORS[k], "marker": MARKERS[k], **line_style(style)},
             label=plain(label) if label else "realised",
         )
         top = max(top, float(promised.max()), float((mean + bar).max()))

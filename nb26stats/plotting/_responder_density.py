@@ -8,7 +8,7 @@ import numpy as np
 
 from nb26stats._check import as_int
 
-from ._axes import GREY, SMALL, dress, few_ticks, number, one_axes, plain
+from ._axes import GREY, SMALL, dress, few_ticks, line_style, number, one_axes, plain
 from ._colors import OKABE_ITO
 from ._responder_words import caution
 
@@ -26,7 +26,9 @@ FAINT = 0.002
 """Densities below this share of the highest are not worth a place on the axis."""
 
 
-def draw_densities(model: Any, table: Any, row: Any, ax: Axes | None) -> Axes:
+def draw_densities(
+    model: Any, table: Any, row: Any, ax: Axes | None, style: dict[str, Any]
+) -> Axes:
     """Draw f0, ft and what of ft no response explains, at one row of a fitted model."""
     at = _which(table, row)
     y = float(table["y"].iloc[at])
@@ -34,13 +36,17 @@ def draw_densities(model: Any, table: Any, row: Any, ax: Axes | None) -> Axes:
     f0, ft = model._density_at(at, grid)
     bands = model._density_bands(at, grid)
     panel = one_axes(ax, (4.8, 3.2))
+    line = {"color": TREATED, "linewidth": 1.4, **line_style(style)}
     said = caution(model)
     if bands is not None:
-        for (lower, upper), color in ((bands.control, CONTROL), (bands.treated, TREATED)):
+        for (lower, upper), color in (
+            (bands.control, CONTROL),
+            (bands.treated, line["color"]),
+        ):
             panel.fill_between(grid, lower, upper, color=color, alpha=0.22, linewidth=0)
         said = f"bands: middle {bands.level:.0%} of {bands.n_resamples} resamples"
     panel.plot(grid, f0, color=CONTROL, linewidth=1.4, label="controls like this row")
-    panel.plot(grid, ft, color=TREATED, linewidth=1.4, label="treated like this row")
+    panel.plot(grid, ft, label="treated like this row", **line)
     prior = float(table["prior"].iloc[at])
     panel.plot(
         grid,

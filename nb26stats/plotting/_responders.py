@@ -34,7 +34,7 @@ BEYOND = 0.002
 
 
 def plot_responders(
-    result: Any, kind: str = "lfdr", *, row: Any = None, ax: Axes | None = None
+    result: Any, kind: str = "lfdr", ax: Axes | None = None, *, row: Any = None, **style: Any
 ) -> Axes:
     """Draw the fit of a causal two-groups model.
 
@@ -47,10 +47,12 @@ def plot_responders(
         scores of the controls; densities of both arms at the covariates of one row; outcomes less
         their mean without response, in both arms. Controls are weighted to resemble the treated
         rows where the treatment was not randomised.
-    row : int, optional
-        Position of the row for "density"; by default the treated row of least lfdr.
     ax : matplotlib axes, optional
         Where to draw. A new figure by default.
+    row : int, optional
+        Position of the row for "density"; by default the treated row of least lfdr.
+    **style
+        Properties of what stands for the treated rows: bars in "lfdr", a line in the others.
 
     Returns
     -------
@@ -86,11 +88,11 @@ def plot_responders(
             f"got {type(result).__name__}"
         )
     if draw == "lfdr":
-        return _lfdr(result, table, ax)
+        return _lfdr(result, table, ax, style)
     if draw == "residuals":
-        return _residuals(result, table, ax)
+        return _residuals(result, table, ax, style)
     need(result, "result", "the fitted estimator: its result() has no densities", "_density_at")
-    return draw_densities(result, table, row, ax)
+    return draw_densities(result, table, row, ax, style)
 
 
 def arms(table: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -116,7 +118,7 @@ def _controls_label(weight: F64) -> str:
     return f"{len(weight):,} controls" + ("" if even else ", weighted")
 
 
-def _lfdr(result: Any, table: Any, ax: Axes | None) -> Axes:
+def _lfdr(result: Any, table: Any, ax: Axes | None, style: dict[str, Any]) -> Axes:
     treated, controls = arms(table)
     selected = table["selected"].to_numpy(dtype=bool)
     lfdr = table["lfdr"].to_numpy(dtype=float)
@@ -131,9 +133,8 @@ def _lfdr(result: Any, table: Any, ax: Axes | None) -> Axes:
         [lfdr[treated & selected], lfdr[treated & ~selected]],
         edges,
         stacked=True,
-        color=[SELECTED, TREATED],
         label=[f"{chosen:,} selected", f"{n - chosen:,} other treated"],
-        linewidth=0,
+        **{"color": [SELECTED, TREATED], "linewidth": 0, **style},
     )
     top = float(np.max(heights))
     if len(score):
@@ -176,7 +177,7 @@ def _target(result: Any) -> float:
     return float(setting.q)
 
 
-def _residuals(result: Any, table: Any, ax: Axes | None) -> Axes:
+def _residuals(result: Any, table: Any, ax: Axes | None, style: dict[str, Any]) -> Axes:
     treated, controls = arms(table)
     residual = (table["y"] - table["null_mean"]).to_numpy(dtype=float)
     weight = _weights(table, controls)
@@ -189,19 +190,22 @@ def _residuals(result: Any, table: Any, ax: Axes | None) -> Axes:
     share = 1.0 / (edges[1] - edges[0])
     panel = one_axes(ax, SIZE)
     top = 0.0
-    for values, each, color, label in (
-        (residual[controls], weight, CONTROL, _controls_label(weight)),
-        (residual[treated], np.full(n1, 1.0 / n1), OKABE_ITO["blue"], f"{n1:,} treated"),
+    for values, each, look, label in (
+        (residual[controls], weight, {"color": CONTROL}, _controls_label(weight)),
+        (
+            residual[treated],
+            np.full(n1, 1.0 / n1),
+            {"color": OKABE_ITO["blue"], **style},
+            f"{n1:,} treated",
+        ),
     ):
         # density over all rows, those beyond the axis too
         heights, _, _ = panel.hist(
             values,
             edges.tolist(),
             weights=each * share,
-            histtype="step",
-            color=color,
-            linewidth=1.4,
             label=label,
+            **{"histtype": "step", "linewidth": 1.4, **look},
         )
         top = max(top, float(np.max(heights)))
     # as high as the bars: words are above

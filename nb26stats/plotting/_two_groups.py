@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import GREY, PALE, SMALL, dress, few_ticks, many_axes, need, new_figure, number
+from ._axes import (
+    GREY,
+    PALE,
+    SMALL,
+    dress,
+    few_ticks,
+    line_style,
+    many_axes,
+    need,
+    new_figure,
+    number,
+)
 from ._colors import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -17,15 +28,17 @@ ALL, NULL, CALLED = OKABE_ITO["blue"], OKABE_ITO["vermillion"], 0.2
 """Colours of both densities, and the local false discovery rate below which z are usually named."""
 
 
-def plot_two_groups(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
+def plot_two_groups(result: Any, ax: Any = None, **style: Any) -> NDArray[np.object_]:
     """Draw the histogram of z-scores with both densities, and below it their lfdr.
 
     Parameters
     ----------
     result : TwoGroupsResult
         What ``two_groups`` returns.
-    ax : array of two matplotlib axes, optional
+    ax : sequence of two matplotlib axes, optional
         Where to draw: histogram, local false discovery rate. A new figure by default.
+    **style
+        Properties of the lines of the fit to all and of the local false discovery rate.
 
     Returns
     -------
@@ -50,8 +63,9 @@ def plot_two_groups(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     need(result, "result", "what two_groups returns", "lfdr", "f0", "counts", "misfit")
     top, low = _stacked() if ax is None else many_axes(ax, 2, columns=1, height=2.0)
     x, width = result.x, result.x[1] - result.x[0]
+    line = {"color": ALL, "linewidth": 1.4, **line_style(style)}
     top.bar(x, result.counts, width, color=PALE, linewidth=0, label="z-scores")
-    top.plot(x, result.f, color=ALL, linewidth=1.4, label="fit to all")
+    top.plot(x, result.f, **line, label="fit to all")
     top.plot(
         x,
         result.p0 * result.f0,
@@ -67,7 +81,7 @@ def plot_two_groups(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     dress(top, y="z-scores per bin", title=f"{n:,} z-scores and the null among them")
     few_ticks(top, y=4)
     order = np.argsort(result.z, kind="stable")
-    low.plot(result.z[order], result.lfdr[order], color=ALL, linewidth=1.4)
+    low.plot(result.z[order], result.lfdr[order], **line)
     low.axhline(CALLED, color=PALE, linewidth=0.8, zorder=0)
     if called.any():
         low.plot(
@@ -92,15 +106,17 @@ def plot_two_groups(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     return np.array([top, low], dtype=object)
 
 
-def plot_q_values(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
+def plot_q_values(result: Any, ax: Any = None, **style: Any) -> NDArray[np.object_]:
     """Draw the share of true nulls against its threshold, and q-values against p-values.
 
     Parameters
     ----------
     result : QValuesResult
         What ``q_values`` returns.
-    ax : array of two matplotlib axes, optional
+    ax : sequence of two matplotlib axes, optional
         Where to draw: pi0, q-values. A new figure by default.
+    **style
+        Properties of the line of the q-values.
 
     Returns
     -------
@@ -124,6 +140,7 @@ def plot_q_values(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     """
     need(result, "result", "what q_values returns", "pi0_lam", "lam", "q", "p")
     left, right = many_axes(ax, 2, columns=2, height=2.6, sharex=False, sharey=False)
+    line = {"color": ALL, "linewidth": 1.4, **line_style(style)}
     left.plot(result.lam, result.pi0_lam, "o", color=ALL, markersize=3.5)
     left.axhline(result.pi0, color=NULL, linewidth=1.4, linestyle=(0, (5, 2)))
     left.set_xlim(0, 1)
@@ -147,7 +164,7 @@ def plot_q_values(result: Any, *, ax: Any = None) -> NDArray[np.object_]:
     few_ticks(left, x=5, y=5)
     order = np.argsort(result.p, kind="stable")
     right.plot([0, 1], [0, 1], color=PALE, linewidth=0.8, zorder=0)
-    right.plot(result.p[order], result.q[order], color=ALL, linewidth=1.4)
+    right.plot(result.p[order], result.q[order], **line)
     right.annotate("q = p", (0.75, 0.75), ha="left", va="top", fontsize=SMALL, color=GREY)
     right.set_xlim(0, 1)
     right.set_ylim(0, 1.02)

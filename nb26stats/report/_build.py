@@ -113,8 +113,17 @@ class Report(Result):
         """
         return "\n".join([self.title, *(f"{label}: {text}" for label, text in self.lines)])
 
-    def __repr__(self) -> str:
-        return self.summary()
+    def to_frame(self) -> pd.DataFrame:
+        """Return the summary box as a table; ``numbers`` has the tables of the figures.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``label`` and ``text``, a row per line of the box.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(list(self.lines), columns=["label", "text"])
 
 
 def build_report(

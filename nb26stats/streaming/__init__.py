@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from ._asymptotic import oja_asymptotic_covariance
+from ._asymptotic import AsymptoticCovariance, oja_asymptotic_covariance
 from ._oja import OjaPCA
+from ._regions import RowRegions
+from ._subspace_test import SubspaceTest
 
-__all__ = ["OjaPCA", "oja_asymptotic_covariance"]
+__all__ = [
+    "AsymptoticCovariance",
+    "OjaPCA",
+    "RowRegions",
+    "SubspaceTest",
+    "oja_asymptotic_covariance",
+]

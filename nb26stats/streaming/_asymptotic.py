@@ -44,6 +44,13 @@ class AsymptoticCovariance(Result):
         Its first k eigenvectors, the coordinates of ``row_covariance``.
     n : int
         Number of rows.
+
+    Examples
+    --------
+    >>> from nb26stats.streaming import oja_asymptotic_covariance
+    >>> theory = oja_asymptotic_covariance([[2.0, 0.0], [0.0, 1.0]], 1, eta=0.01, n=1000)
+    >>> theory.to_frame()[["component", "tail"]].values.tolist()
+    [[0, 1]]
     """
 
     entry_variance: F64
@@ -54,9 +61,13 @@ class AsymptoticCovariance(Result):
     n: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per entry: ``component``, ``tail``, ``variance``, ``standard_error``.
+        """Return one row per entry.
 
-        ``component`` runs from 0 to k - 1 and ``tail`` from k to d - 1, as eigenvalues do.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``component`` (from 0 to k - 1), ``tail`` (from k to d - 1, as eigenvalues are
+            counted), ``variance`` and ``standard_error``.
         """
         import pandas as pd
 
@@ -73,7 +84,13 @@ class AsymptoticCovariance(Result):
         )
 
     def summary(self) -> str:
-        """Return a text table: eigenvalues and the expected error of each component."""
+        """Return a text table: eigenvalues and the expected error of each component.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         rest, k = self.entry_variance.shape
         lines = [
             "Error of Oja's rule, linear theory",
@@ -90,9 +107,6 @@ class AsymptoticCovariance(Result):
         if rest and self.expected_error > LARGE * min(k, rest):
             lines.append("* the error is too large for the linear theory: read it as an order only")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.summary()
 
 
 def oja_asymptotic_covariance(

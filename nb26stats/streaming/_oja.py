@@ -34,9 +34,10 @@ from ._scores import OjaScores
 from ._settings import Settings, read_settings
 from ._state import State, check_variance, new_state
 from ._store import dump, load
-from ._table import summary_text
+from ._table import loading_frame, summary_text
 
 if TYPE_CHECKING:
+    import pandas as pd
     from sklearn.utils import Tags
 
 
@@ -406,6 +407,29 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         """
         check_is_fitted(self)
         return summary_text(self, as_prob(level, "level"))
+
+    def to_frame(self, level: float = 0.95) -> pd.DataFrame:
+        """Return all loadings as a table, with what the replicates say of each.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Coverage of each interval on its own.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per component and feature: ``component``, ``feature`` (its name, or its number
+            from 0), ``loading``, ``standard_error``, ``ci_low`` and ``ci_high``, as
+            ``component_intervals`` gives them; the last three are NaN without replicates.
+
+        Raises
+        ------
+        NotFittedError
+            Before k + 1 rows were seen.
+        """
+        check_is_fitted(self)
+        return loading_frame(self, as_prob(level, "level"))
 
     def get_state(self) -> dict[str, Any]:
         """Return the whole stream as arrays and scalars, fit for npz and HDF5 files.

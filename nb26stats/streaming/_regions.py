@@ -46,6 +46,17 @@ class RowRegions(Result):
         Coverage of each region on its own.
     features : ndarray of shape (d,)
         Names of the features, or their numbers from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nb26stats import OjaPCA
+    >>> X = np.random.default_rng(0).normal(size=(2000, 4)) * [3, 1, 1, 1]
+    >>> regions = OjaPCA(1, n_bootstrap=99, random_state=0).fit(X).row_regions(level=0.99)
+    >>> regions.nonzero.tolist()
+    [True, False, False, False]
+    >>> regions.contains([[1], [0], [0], [0]]).tolist()
+    [True, True, True, True]
     """
 
     centre: F64
@@ -88,6 +99,7 @@ class RowRegions(Result):
         Returns
         -------
         ndarray of bool, shape (d,)
+            True where the region holds the row.
 
         Raises
         ------
@@ -100,7 +112,13 @@ class RowRegions(Result):
         return np.asarray(self._distance2(rows) <= self.row_radius2)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per loading: its ``feature``, ``component``, value and standard error."""
+        """Return one row per loading.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``feature``, ``component``, ``loading`` and ``standard_error``.
+        """
         import pandas as pd
 
         d, k = self.centre.shape
@@ -115,7 +133,13 @@ class RowRegions(Result):
         )
 
     def summary(self) -> str:
-        """Return a text table: how many features take part, and the most certain of them."""
+        """Return a text table: how many features take part, and the most certain of them.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         d, k = self.centre.shape
         distance = self._distance2(np.zeros_like(self.centre))
         order = np.argsort(-distance, kind="stable")[:SHOWN]
@@ -138,9 +162,6 @@ class RowRegions(Result):
         if d > SHOWN:
             lines.append(f"… {d - SHOWN} more features, all nearer to zero in this distance")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return self.summary()
 
 
 def make_regions(

@@ -25,7 +25,7 @@ METRIC_NAMES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SubspaceTest(Result):
     """Whether the components span a given subspace; ``OjaPCA.subspace_test`` makes it.
 
@@ -40,6 +40,15 @@ class SubspaceTest(Result):
         The distance.
     n_bootstrap : int
         Number of replicates B; the smallest p-value is 1 / (B + 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nb26stats import OjaPCA
+    >>> X = np.random.default_rng(0).normal(size=(2000, 4)) * [3, 1, 1, 1]
+    >>> test = OjaPCA(1, n_bootstrap=99, random_state=0).fit(X).subspace_test([[0], [1], [0], [0]])
+    >>> test.pvalue
+    0.01
     """
 
     statistic: float
@@ -48,7 +57,13 @@ class SubspaceTest(Result):
     n_bootstrap: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row: ``statistic``, ``pvalue``, ``metric``, ``n_bootstrap``."""
+        """Return the test as a table of one row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``statistic``, ``pvalue``, ``metric`` and ``n_bootstrap``.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -61,7 +76,13 @@ class SubspaceTest(Result):
         )
 
     def summary(self) -> str:
-        """Return the test as a text table."""
+        """Return the test as a text table.
+
+        Returns
+        -------
+        str
+            Lines of text, to be printed.
+        """
         least = 1.0 / (self.n_bootstrap + 1)
         lines = [
             "Test of a subspace against bootstrap replicates",

@@ -10,6 +10,8 @@ from ._diagnostics import findings
 from ._inference import F64, intervals, order_number, order_statistic, subspace_errors
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ._oja import OjaPCA
 
 WIDTH = 78
@@ -99,6 +101,31 @@ def _inference(est: OjaPCA, level: float) -> tuple[list[list[str]], list[str]]:
     except ValueError as err:
         return tables, [*found, str(err)]
     return [_errors(errors, level), *tables], found
+
+
+def loading_frame(est: OjaPCA, level: float) -> pd.DataFrame:
+    """Return one row per component and feature: loading, standard error and normal interval."""
+    import pandas as pd
+
+    components = np.asarray(est.components_, dtype=np.float64)
+    k, d = components.shape
+    names = est._names()
+    spread, lower, upper = (np.full((k, d), np.nan) for _ in range(3))
+    state = est._state
+    if state.settings.n_bootstrap and state.n_seen > state.settings.pilot_size:
+        directions, replicates = est._replicates()
+        spread = np.sqrt(np.mean((replicates - directions) ** 2, axis=0))
+        lower, upper = intervals(directions, replicates, level, "sign", "normal")
+    return pd.DataFrame(
+        {
+            "component": np.repeat(np.arange(k), d),
+            "feature": np.tile(np.arange(d) if names is None else names, k),
+            "loading": components.ravel(),
+            "standard_error": spread.ravel(),
+            "ci_low": lower.ravel(),
+            "ci_high": upper.ravel(),
+        }
+    )
 
 
 def summary_text(est: OjaPCA, level: float) -> str:
