@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import inspect
 
 import pytest
+from house import HAS_TORCH
 from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import validate
 
@@ -18,7 +18,7 @@ EXCEPT = {
     "SA01": "the page of a room lists what belongs together",
 }
 ROOMS = [name for name in nb26stats.__all__ if inspect.ismodule(getattr(nb26stats, name))]
-if importlib.util.find_spec("torch"):
+if HAS_TORCH:
     ROOMS.append("deep")  # not in __all__, which must work without torch
 
 

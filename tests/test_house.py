@@ -5,21 +5,18 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
-import importlib.util
 import inspect
-import pkgutil
 import re
 from pathlib import Path
 
 import pytest
+from house import HAS_TORCH, PACKAGE, callables, public, walk
 
 import nb26stats
 
-PACKAGE = Path(nb26stats.__file__).parent
 CSRC = Path(__file__).parent.parent / "csrc"
 
-# the room that stays shut without torch, and names of parameters that no other room has
-HAS_TORCH = importlib.util.find_spec("torch") is not None
+# names of parameters that only the room has that stays shut without torch
 ONLY_DEEP = {"max_epochs", "patience"}
 
 HELPERS = {
@@ -125,37 +122,6 @@ def test_native_rooms_include_only_what_the_plan_allows() -> None:
             )
 
 
-def _public() -> list[tuple[str, object]]:
-    """Every public name of the package and its rooms, once."""
-    found: dict[int, tuple[str, object]] = {}
-    for name in [*nb26stats.__all__, *(["deep"] if HAS_TORCH else [])]:
-        value = getattr(nb26stats, name)
-        if inspect.ismodule(value):
-            for inner in value.__all__:
-                member = getattr(value, inner)
-                found.setdefault(id(member), (f"{name}.{inner}", member))
-        elif not isinstance(value, str):
-            found.setdefault(id(value), (name, value))
-    return sorted(found.values(), key=lambda pair: pair[0])
-
-
-def _callables() -> list[tuple[str, object]]:
-    out = []
-    for name, value in _public():
-        if inspect.isclass(value):
-            if not issubclass(value, BaseException):
-                out.append((name, value))
-                out += [
-                    (f"{name}.{attr}", member)
-                    for attr, member in inspect.getmembers(value, inspect.isroutine)
-                    if not attr.startswith("_")
-                    and (getattr(member, "__module__", None) or "").startswith("nb26stats")
-                ]
-        elif callable(value):
-            out.append((name, value))
-    return out
-
-
 PARAMETERS = {
     line.split(":")[0].strip(): line.split(":")[1].strip()
     for line in (Path(__file__).parent / "parameters.txt").read_text().splitlines()
@@ -165,7 +131,7 @@ PARAMETERS = {
 
 def test_one_idea_has_one_parameter_name() -> None:
     used: dict[str, list[str]] = {}
-    for name, value in _callables():
+    for name, value in callables():
         for parameter in inspect.signature(value).parameters.values():  # type: ignore[arg-type]
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 used.setdefault(parameter.name, []).append(name)
@@ -184,7 +150,7 @@ def test_parameter_names_work_in_r() -> None:
         assert not name.startswith("_")
 
 
-@pytest.mark.parametrize(("name", "value"), _callables(), ids=[n for n, _ in _callables()])
+@pytest.mark.parametrize(("name", "value"), callables(), ids=[n for n, _ in callables()])
 def test_public_names_are_documented(name: str, value: object) -> None:
     doc = inspect.getdoc(value) or ""
     assert doc, f"{name} has no docstring"
@@ -212,17 +178,7 @@ def test_session_methods_take_what_the_functions_take(name: str) -> None:
     ]
 
 
-def _walk() -> list[str]:
-    return sorted(
-        m.name
-        for m in pkgutil.walk_packages([str(PACKAGE)], "nb26stats.")
-        if not m.name.rsplit(".", 1)[1].startswith(("_core", "_cuda", "__main__"))
-        and ".data" not in m.name
-        and (HAS_TORCH or not m.name.startswith("nb26stats.deep"))
-    )
-
-
-@pytest.mark.parametrize("module", _walk())
+@pytest.mark.parametrize("module", walk())
 def test_docstring_examples_run(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +193,7 @@ def test_docstring_examples_run(
 def test_every_public_function_has_an_executed_example() -> None:
     bare = [
         name
-        for name, value in _public()
+        for name, value in public()
         if callable(value)
         and not (inspect.isclass(value) and issubclass(value, BaseException))
         and ">>>" not in (inspect.getdoc(value) or "")

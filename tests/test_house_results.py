@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from test_house import _public, _walk
+from house import public, walk
 
 from nb26stats import NonparametricC2G, datasets, plotting, q_values, two_groups
 from nb26stats._results import Result
 
-PUBLIC = dict(_public())
+PUBLIC = dict(public())
 
 
 def _results(base: type[Result] = Result) -> Iterator[type[Result]]:
-    for module in _walk():
+    for module in walk():
         importlib.import_module(module)
     for cls in base.__subclasses__():
         # tests have results of their own
@@ -77,14 +77,14 @@ def test_a_result_without_a_figure_says_so() -> None:
 
 
 def test_figures_of_responders_take_the_properties_of_lines() -> None:
-    z = np.random.default_rng(0).normal(size=400)
-    data = datasets.simulate_additive(200, 5, random_state=1)
+    z = np.random.default_rng(0).normal(size=1000)
+    data = datasets.simulate_additive(300, 5, random_state=1)
     model = NonparametricC2G(n_bootstrap=9, device="cpu", random_state=0)
     model.fit(data.X, data.y, treatment=data.treatment)
     with plotting.style(offscreen=True):
         for ax in (
             *two_groups(z).plot(c="#123456"),
-            q_values(np.linspace(0.01, 1, 99)).plot(color="#123456")[1],
+            q_values(np.linspace(0.001, 1, 1000)).plot(color="#123456")[1],
             *plotting.plot_estimands(model, c="#123456"),
             plotting.plot_fdr_calibration([0.1, 0.2], [[0.1, 0.2]] * 2, c="#123456"),
             model.plot("density", c="#123456"),
