@@ -201,6 +201,27 @@ def test_every_public_function_has_an_executed_example() -> None:
     assert not bare, f"no example in the docstring of {bare}"
 
 
+# shown once, by the examples of figures and tables
+COMMON = {"summary", "plot", "to_frame", "to_r", "result"}
+
+
+def test_every_public_method_is_used_in_an_example() -> None:
+    bare = []
+    for name, value in callables():
+        room, _, method = name.rpartition(".")
+        owner = dict(public()).get(room)
+        if owner is None or method in COMMON or method.startswith("set_"):
+            continue
+        shown = re.findall(
+            r"^(?:>>>|\.\.\.) (.*)$",
+            f"{inspect.getdoc(owner)}\n{inspect.getdoc(value)}",
+            re.MULTILINE,
+        )
+        if not any(f".{method}(" in line for line in shown):
+            bare.append(name)
+    assert not bare, f"no example uses {bare}"
+
+
 def test_sources_name_no_place_or_leftover() -> None:
     # built from pieces so that this file does not contain what it looks for
     leak = re.compile("|".join(["/wo" + "rk/", "/ro" + "ot/", "TO" + "DO", "FIX" + "ME"]))

@@ -196,6 +196,16 @@ class C2GBase(NewRows, Reports, BaseEstimator):
         The selected rows are those whose ``q_values_`` are at most ``q``; rows of equal lfdr enter
         together. What is computed afterwards from the outcomes of the selected rows, such as their
         mean, is post-selection: it overstates effects, and its intervals do not hold.
+
+        Examples
+        --------
+        >>> from nb26stats import SemiparametricC2G, datasets
+        >>> data = datasets.simulate_additive(n_samples=400, tau=5, random_state=1)
+        >>> model = SemiparametricC2G(random_state=0)
+        >>> model = model.fit(data.X, data.y, treatment=data.treatment)
+        >>> few, more = model.select(q=0.05), model.select(q=0.3)
+        >>> set(few) <= set(more)
+        True
         """
         check_is_fitted(self)
         limit = self._setting.q if q is None else as_prob(q, "q")

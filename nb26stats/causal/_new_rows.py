@@ -44,6 +44,16 @@ class NewRows:
         -------
         ndarray of shape (m,)
             Probabilities of no response.
+
+        Examples
+        --------
+        >>> from nb26stats import SemiparametricC2G, datasets
+        >>> data = datasets.simulate_additive(n_samples=400, tau=5, random_state=1)
+        >>> model = SemiparametricC2G(random_state=0)
+        >>> model = model.fit(data.X, data.y, treatment=data.treatment)
+        >>> new = datasets.simulate_additive(n_samples=5, tau=5, random_state=2)
+        >>> model.lfdr(new.X, new.y).shape
+        (5,)
         """
         x, keep = self._new_rows(X)
         refuse_survival(y, None)
@@ -71,6 +81,16 @@ class NewRows:
         -------
         ndarray of shape (m,)
             Probabilities, before the outcome is seen.
+
+        Examples
+        --------
+        >>> from nb26stats import SemiparametricC2G, datasets
+        >>> data = datasets.simulate_additive(n_samples=400, tau=5, random_state=1)
+        >>> model = SemiparametricC2G(random_state=0)
+        >>> model = model.fit(data.X, data.y, treatment=data.treatment)
+        >>> prior = model.predict_prior(data.X)
+        >>> bool(0 < prior.min() and prior.max() < 1)
+        True
         """
         x, keep = self._new_rows(X)
         return self._spread_new(keep, self._prior_new(x))

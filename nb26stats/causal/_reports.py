@@ -115,6 +115,16 @@ class Reports:
 
         A subset that was chosen by outcomes, or by the selection itself (``selected_``), gives
         post-selection averages: they overstate effects, and no limits hold for them.
+
+        Examples
+        --------
+        >>> from nb26stats import SemiparametricC2G, datasets
+        >>> data = datasets.simulate_additive(n_samples=400, tau=5, random_state=1)
+        >>> model = SemiparametricC2G(random_state=0)
+        >>> model = model.fit(data.X, data.y, treatment=data.treatment)
+        >>> share = model.estimand_interval("erpf")
+        >>> share.lower == share.upper and 0.3 < share.lower < 0.7
+        True
         """
         check_is_fitted(self)
         name = as_choice(estimand, "estimand", ESTIMANDS)

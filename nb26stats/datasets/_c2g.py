@@ -47,6 +47,10 @@ class ResponderData(Result):
     >>> from nb26stats import datasets
     >>> datasets.simulate_additive(n_samples=200).summary()
     '200 rows of 10 covariates: 94 treated, 44 responders'
+    >>> data = datasets.simulate_additive(n_samples=200)
+    >>> named = data.treatment & (data.y > 2)  # who might be said to have responded
+    >>> data.false_discovery_proportion(named) < 0.2, data.power(named) > 0.5
+    (True, True)
     """
 
     X: NDArray[np.float64]

@@ -12,7 +12,7 @@ from ._learners import DeepLearners, checked_hidden, usable_device
 
 
 class DeepSemiparametricC2G(AdditiveC2G):
-    r"""Select individual responders; effect and prior of response are neural networks.
+    """Select individual responders; effect and prior of response are neural networks.
 
     The model, its identification and its rules of selection are those of
     :class:`nb26stats.SemiparametricC2G`; in place of ridge regressions on random features, small
@@ -77,10 +77,18 @@ class DeepSemiparametricC2G(AdditiveC2G):
 
     Attributes
     ----------
-    lfdr_, local_fdr_, q_values_, selected_, estimated_fdr_, responder_proba_, prior_, effect_, \
-null_mean_, control_score_, propensity_, ess_, trimmed_, control_used_, pi0_used_, zM1_, zM2_, \
-n_iter_, converged_, n_features_in_, seed_
-        As in :class:`nb26stats.SemiparametricC2G`.
+    lfdr_, local_fdr_, q_values_, responder_proba_, prior_, effect_ : ndarray of shape (N,)
+        Of every row, as in :class:`nb26stats.SemiparametricC2G`.
+    null_mean_, control_score_, propensity_, ess_ : ndarray of shape (N,)
+        As there.
+    selected_, trimmed_ : ndarray of bool, shape (N,)
+        As there.
+    estimated_fdr_, zM1_, zM2_ : float
+        As there.
+    control_used_, pi0_used_ : str or float
+        As there.
+    n_iter_, converged_, n_features_in_, seed_ : int or bool
+        As there.
 
     Notes
     -----

@@ -132,6 +132,15 @@ class DiscretePID(PIDFields, BaseEstimator):
     >>> pid = DiscretePID().fit([x, y], x ^ y)
     >>> pid.atoms_.round(6).abs().to_dict()
     {'redundancy': 0.0, 'unique_1': 0.0, 'unique_2': 0.0, 'synergy': 1.0}
+
+    The same from probabilities, of one table or of many:
+
+    >>> pmf = np.zeros((2, 2, 2))
+    >>> pmf[[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]] = 0.25
+    >>> round(DiscretePID().fit_pmf(pmf).synergy_, 6)
+    1.0
+    >>> DiscretePID().fit_many([pmf, np.full((2, 2, 2), 0.125)])["synergy"].round(6).abs().tolist()
+    [1.0, 0.0]
     """
 
     def __init__(

@@ -92,6 +92,8 @@ class GaussianPID(PIDFields, BaseEstimator):
         Number of trials, if known.
     seed_ : int
         Key of the draws.
+    atoms_ : Series
+        Redundancy, unique_1, unique_2, synergy.
 
     Notes
     -----
@@ -130,6 +132,15 @@ class GaussianPID(PIDFields, BaseEstimator):
     >>> parts = pid.redundancy_ + pid.unique_.sum() + pid.synergy_
     >>> bool(abs(parts - pid.mi_[2]) < 1e-10)
     True
+
+    From covariances that are known, of sources and target in this order:
+
+    >>> cov = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.0], [0.5, 0.0, 1.0]])
+    >>> known = GaussianPID(bias=None).fit_covariance(cov, dims=(1, 1, 1))
+    >>> known.unique_.round(3)
+    array([0.208, 0.   ])
+    >>> known.fit_many([cov, np.eye(3)], dims=(1, 1, 1))["unique_1"].round(3).abs().tolist()
+    [0.208, 0.0]
     """
 
     def __init__(

@@ -105,6 +105,19 @@ class TimeTables:
         ------
         ValueError
             If there is no such pair, target or atom.
+
+        Examples
+        --------
+        >>> from nb26stats import GaussianPID, TimeResolvedPID, datasets
+        >>> data = datasets.simulate_two_areas(n_trials=300, n_units=2)
+        >>> pid = TimeResolvedPID(
+        ...     GaussianPID(n_bootstrap=9), n_permutations=99, n_bootstrap=50, random_state=0
+        ... )
+        >>> pid = pid.fit(data.areas, data.target, data.times)
+        >>> (pair,) = pid.pairs_
+        >>> later = pid.latency_difference((pair, "mi_1"), (pair, "mi_2"))
+        >>> later.index.tolist()
+        ['difference', 'ci_low', 'ci_high', 'missing_fraction']
         """
         import pandas as pd
 

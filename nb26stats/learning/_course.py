@@ -44,6 +44,8 @@ class LearningCurve(Result):
     >>> curve = LearningCurve(animal, [animal], None, "1L", 0)
     >>> curve.to_frame()["accuracy_median"].tolist()
     [0.5, 1.0]
+    >>> curve.inside()["accuracy"]
+    1.0
     """
 
     animal: pd.DataFrame

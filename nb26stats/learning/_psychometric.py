@@ -59,6 +59,8 @@ class PsychometricResult(Result):
     >>> fit = fit_psychometric(contrast, choice, lapses=False)
     >>> fit.to_frame()["n_trials"].tolist()
     [3, 3]
+    >>> fit.p_right([-0.5, 0.0, 0.5]).round(2)
+    array([0.33, 0.5 , 0.67])
     """
 
     threshold: float

@@ -208,6 +208,27 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
     >>> fit = fit.fit(X, run.choice[0], rewards=run.reward[0])
     >>> bool(fit.loglik_ > -400 * np.log(2)), fit.n_params_
     (True, 8)
+
+    How well the next choice is predicted, at the estimate and in trials left out of the fit:
+
+    >>> trials = {"X": X, "y": run.choice[0], "rewards": run.reward[0]}
+    >>> fit.one_step_proba(**trials).shape, fit.one_step_log_proba(**trials).shape
+    ((400, 2), (400, 2))
+    >>> bool(np.isclose(fit.log_likelihood(fit.theta_, **trials), fit.loglik_))
+    True
+    >>> bool(np.isclose(fit.score(**trials), fit.loglik_ / 400))
+    True
+    >>> bool(fit.cross_val_blocks(**trials, n_blocks=4)["mean"] > -np.log(2))
+    True
+
+    How well a parameter is determined, and whether free runs of the network behave likewise:
+
+    >>> profile = fit.profile_likelihood("alpha", [1e-5, 0.01, 0.02, 0.05, 0.5], **trials)
+    >>> profile.estimate == fit.params_["alpha"]
+    True
+    >>> curve = fit.learning_curve(**trials, contrast=contrast, window=100, n_runs=50)
+    >>> sorted(curve.inside(level=0.95))
+    ['accuracy', 'bias', 'sensitivity']
     """
 
     def __init__(

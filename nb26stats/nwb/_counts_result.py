@@ -71,6 +71,8 @@ class SpikeCounts(Result):
     {'adn': (594, 3, 7), 'ca1': (594, 3, 8)}
     >>> counts.to_array().shape, counts.sel(time=(0, 0.2)).n_bins
     ((594, 3, 15), 2)
+    >>> counts.concat("all").areas
+    ['all']
     """
 
     counts: dict[str, NDArray[Any]]

@@ -44,6 +44,15 @@ class Session:
     >>> with nbn.open(datasets.path("sub-anm369963_ses-20170228.nwb")) as s:
     ...     print(s.nwb_version, len(s.trials()), len(s.units()))
     2.0.2 178 1
+    >>> s = datasets.load_nwb("A2929-200711_neurosuite.nwb")
+    >>> s.spike_counts(table="sleep_ripples", window=(0.0, 0.2), bin_size=0.1).n_bins
+    2
+    >>> s.close()
+    >>> s.closed
+    True
+    >>> with datasets.load_nwb("sub_anm00239123_ses_20170627T093549_ecephys_and_ogen") as s:
+    ...     print(s.behavior().attrs["convention"])
+    alm
     """
 
     def __init__(

@@ -182,6 +182,22 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
     True
     >>> 0 < pca.error_quantile(0.95) < 0.1
     True
+    >>> pca.bootstrap_errors().shape, pca.diagnostics()
+    ((199,), [])
+    >>> pca.error_history(level=0.95).columns.tolist()
+    ['n_samples', 'error_quantile']
+
+    Scores, and rows from scores:
+
+    >>> scores = pca.transform(X)
+    >>> scores.shape, pca.inverse_transform(scores).shape
+    ((3000, 2), (3000, 10))
+
+    The stream goes on where it was saved; ``fit`` starts it anew:
+
+    >>> again = OjaPCA.from_state(pca.get_state())
+    >>> again.partial_fit(X).n_samples_seen_, again.fit(X).n_samples_seen_
+    (6000, 3000)
     """
 
     def __init__(
