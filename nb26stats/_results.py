@@ -80,9 +80,9 @@ def to_r(x: Any, name: str = "object", advice: str = "") -> Any:
     ----------
     x : object
         A result of this package, a DataFrame, Series, array, mapping, sequence or scalar.
-    name : str
+    name : str, default="object"
         What to call ``x`` in an error message.
-    advice : str
+    advice : str, default=""
         What to use instead when ``x`` is too large.
 
     Returns

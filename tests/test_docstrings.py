@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import inspect
 
 import pytest
-from house import HAS_TORCH
-from numpydoc.docscrape import ClassDoc
+from house import HAS_TORCH, callables
+from numpydoc.docscrape import ClassDoc, FunctionDoc
 from numpydoc.validate import validate
 
 import nb26stats
@@ -44,6 +45,8 @@ def _objects() -> dict[str, object]:
 
 
 OBJECTS = _objects()
+# what our classes and scikit-learn generate is described there
+CALLABLES = [(name, value) for name, value in callables() if ".set_" not in name]
 
 
 def _excused(value: object) -> set[str]:
@@ -84,6 +87,29 @@ def test_fields_of_results_are_described(address: str) -> None:
     }
     fields = {field.name for field in dataclasses.fields(value)}  # type: ignore[arg-type]
     assert fields <= told, f"not described: {sorted(fields - told)}"
+
+
+def _is_told(default: object, kind: str) -> bool:
+    """Return whether the type of a parameter says its default."""
+    if default is None:
+        return kind.endswith(("optional", "default=None")) or kind == "None"
+    told = kind.partition("default=")[2]
+    try:
+        return bool(ast.literal_eval(told) == default)
+    except (ValueError, SyntaxError):
+        # several parameters in one entry, or words
+        return told.startswith("all") or str(default) in told
+
+
+@pytest.mark.parametrize(("name", "value"), CALLABLES, ids=[name for name, _ in CALLABLES])
+def test_defaults_are_told_as_they_are(name: str, value: object) -> None:
+    given = inspect.signature(value).parameters  # type: ignore[arg-type]
+    doc = (ClassDoc if inspect.isclass(value) else FunctionDoc)(value)
+    for entry in doc["Parameters"]:
+        for parameter in entry.name.split(", "):
+            if parameter in given and given[parameter].default is not inspect.Parameter.empty:
+                default = given[parameter].default
+                assert _is_told(default, entry.type), f"{parameter} : {entry.type}, not {default!r}"
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -44,7 +44,7 @@ class Settings(NamedTuple):
     max_kernel_n : int
         Controls beyond which random features take the place of kernels.
     seed : int
-        Key of the random numbers.
+        Seed of the random numbers.
     """
 
     outcome_model: Any

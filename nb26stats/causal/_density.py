@@ -200,7 +200,7 @@ def densities(
     Parameters
     ----------
     control, treated, x, own_control, own_treated, grid, n_bootstrap, quantile, seed, n_threads
-        As for `bootstrap`.
+        As for ``bootstrap``.
     """
     *_, point, bounds = _run(
         (control, treated),

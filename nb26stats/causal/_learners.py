@@ -31,7 +31,7 @@ class ChosenLearners:
     ridges : tuple of float
         Penalties to choose from.
     seed : int
-        Key of the random numbers.
+        Seed of the random numbers.
     """
 
     effect_model: Any

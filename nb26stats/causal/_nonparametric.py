@@ -77,14 +77,14 @@ class NonparametricC2G(C2GBase):
     missing : {"raise", "drop", "impute"}, default="raise"
         What to do with missing values; "impute" fills X only.
     verbose : bool, default=False
-        Whether to show progress.
+        Whether a bar shows progress, on a terminal or in a notebook.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where densities are computed.
     n_threads : int, default=0
-        Threads; 0 takes what OpenMP offers.
+        OpenMP threads of one native call, 0 for all that are offered.
     n_jobs : int, optional
-        Jobs of joblib for the folds of the propensity and for the arms.
-    random_state : int, Generator, RandomState or None
+        Joblib tasks over the folds of the propensity and over the arms.
+    random_state : int, Generator, RandomState or None, default=None
         Seed of the resamples and folds.
 
     Attributes

@@ -91,7 +91,7 @@ class C2GResult(Result):
     n1, n0 : int
         Treated rows and controls in use.
     seed : int
-        Key of the random numbers.
+        Seed of the random numbers.
     method : str
         Name of the estimator.
     details : dict

@@ -74,10 +74,10 @@ class SemiparametricC2G(AdditiveC2G):
     missing : {"raise", "drop", "impute"}, default="raise"
         What to do with missing values; "impute" fills X only.
     verbose : bool, default=False
-        Whether to show progress.
+        Whether a bar shows progress, on a terminal or in a notebook.
     n_jobs : int, optional
-        Jobs of joblib for folds, bandwidths and refits.
-    random_state : int, Generator, RandomState or None
+        Joblib tasks over folds, bandwidths and refits.
+    random_state : int, Generator, RandomState or None, default=None
         Seed of folds, features, orders and first weights.
 
     Attributes

@@ -47,7 +47,7 @@ def survival_residual_z(
     X : array-like of shape (n, p)
         Covariates.
     treatment : array-like of shape (n,)
-        Arm of each row, as in `NonparametricC2G.fit`.
+        Arm of each row, as in ``NonparametricC2G.fit``.
     penalizer : float, default=0.05
         Ridge penalty of the standardised coefficients, per row.
 

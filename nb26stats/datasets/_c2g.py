@@ -135,11 +135,11 @@ def simulate_additive(
 
     Parameters
     ----------
-    n_samples : int
+    n_samples : int, default=1000
         Number of rows.
-    tau : float
+    tau : float, default=3.0
         Size of the effect: 0 is none, 1 hopeless for single rows, 3 moderate, 5 strong.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=0
         Seed; a whole number ``s`` stands for ``numpy.random.default_rng(s)``.
 
     Returns
@@ -186,11 +186,11 @@ def simulate_nonadditive(
 
     Parameters
     ----------
-    n_samples : int
+    n_samples : int, default=1000
         Number of rows.
-    tau : float
+    tau : float, default=3.0
         Size of the effect, at least -1.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=0
         Seed; a whole number ``s`` stands for ``numpy.random.default_rng(s)``.
 
     Returns
@@ -245,14 +245,14 @@ def simulate_confounded(
 
     Parameters
     ----------
-    n_samples : int
+    n_samples : int, default=1500
         Number of rows.
-    tau : float
+    tau : float, default=3.0
         Size of the effect.
-    a : float
+    a : float, default=1.0
         Log odds of treatment at the mean covariates: -1.5 treats 22 % of the rows, 1 treats 70 %,
         1.5 treats 77 %.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=0
         Seed; a whole number ``s`` stands for ``numpy.random.default_rng(s)``.
 
     Returns

@@ -28,7 +28,7 @@ def list_nwb() -> list[str]:
     Returns
     -------
     list of str
-        File names, in alphabetical order; each can be given to `load_nwb` and `path`.
+        File names, in alphabetical order; each can be given to ``load_nwb`` and ``path``.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def path(name: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     name : str or path
-        File name, with or without its ending: an entry of `list_nwb`, or ``"rat_W053_trials"``.
+        File name, with or without its ending: an entry of ``list_nwb``, or ``"rat_W053_trials"``.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def path(name: str | os.PathLike[str]) -> Path:
     ValueError
         If no data file has this name; the message lists the names.
     TypeError
-        If `name` is not text or a path.
+        If ``name`` is not text or a path.
     FileNotFoundError
         If the package was installed without its data files.
 
@@ -84,7 +84,7 @@ def load_nwb(name: str | os.PathLike[str]) -> Session:
     Parameters
     ----------
     name : str or path
-        An entry of `list_nwb`; the ending ``.nwb`` may be left out.
+        An entry of ``list_nwb``; the ending ``.nwb`` may be left out.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def load_nwb(name: str | os.PathLike[str]) -> Session:
     ValueError
         If no NWB file has this name; the message lists the names.
     TypeError
-        If `name` is not text or a path.
+        If ``name`` is not text or a path.
 
     Examples
     --------

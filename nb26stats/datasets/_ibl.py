@@ -26,15 +26,15 @@ def load_ibl_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : str or path
+    path : str or path-like
         A csv file, compressed or not, with columns ``contrastLeft``, ``contrastRight``,
         ``choice``, ``feedbackType``, ``subject``, ``date`` and ``session``; others are ignored.
 
     Returns
     -------
     pandas.DataFrame
-        One row per trial, for `nb26stats.learning.compare_architectures`: ``animal``; ``session``,
-        as ``date/session``; ``contrast``, right minus left, in [-1, 1]; ``choice``, 1 right, 0
+        One row per trial, for :func:`nb26stats.compare_architectures`: ``animal``; ``session``, as
+        ``date/session``; ``contrast``, right minus left, in [-1, 1]; ``choice``, 1 right, 0
         left, NaN without a response; ``reward``, 1 or 0, NaN where the file does not say. Animals
         in order of their names, sessions in order of date and number, trials as in the file.
         ``attrs["right_code"]`` is the code of the file for a right choice.
@@ -45,7 +45,7 @@ def load_ibl_csv(path: str | os.PathLike[str]) -> pd.DataFrame:
         A column is missing, a value cannot be read, contrasts are in percent, a session lies in
         pieces, or codes of choices do not agree with rewards.
     TypeError
-        `path` is no path.
+        ``path`` is no path.
     FileNotFoundError
         There is no such file.
 

@@ -49,7 +49,7 @@ class TVSD(Result):
         Multi-unit activity in float32, in the units of the file.
     times : ndarray of shape (bins,)
         Starts of the bins in seconds from the image.
-    trials : DataFrame
+    trials : pandas.DataFrame
         One row per trial: ``train_idx`` or ``test_idx`` names the image, counted from 1 (0 where it
         is of the other set), ``day`` the recording day.
     electrodes : dict of str to ndarray
@@ -141,9 +141,9 @@ def read_tvsd(
         Which monkey; by default as the name of the file or of its folders says (``monkeyF``).
     areas : str or sequence of str, optional
         ``"V1"``, ``"V4"``, ``"IT"``; all by default.
-    trials : {"all", "train", "test"}
+    trials : {"all", "train", "test"}, default="all"
         ``"train"``: images shown once; ``"test"``: 100 images shown 30 times.
-    bin_size : float
+    bin_size : float, default=0.005
         Width of the bins in seconds, a whole number of samples; a bin is the mean of its samples.
     window : pair of float, optional
         Start and end in seconds from the image, which must hold whole bins; all by default.

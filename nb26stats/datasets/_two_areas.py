@@ -99,11 +99,11 @@ def simulate_two_areas(
 
     Parameters
     ----------
-    n_trials : int
+    n_trials : int, default=2000
         Number of trials.
-    n_units : int
+    n_units : int, default=8
         Units in each area.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=0
         Seed; a whole number ``s`` stands for ``numpy.random.default_rng(s)``.
 
     Returns

@@ -24,7 +24,7 @@ EFFECT, PRIOR = 20, 30
 
 @dataclass(frozen=True, eq=False)
 class DeepLearners:
-    """Makes the learners of a run; see `DeepSemiparametricC2G` for the settings."""
+    """Makes the learners of a run; see ``DeepSemiparametricC2G`` for the settings."""
 
     hidden: tuple[int, ...]
     learning_rate: float

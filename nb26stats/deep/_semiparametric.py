@@ -66,13 +66,13 @@ class DeepSemiparametricC2G(AdditiveC2G):
     missing : {"raise", "drop", "impute"}, default="raise"
         What to do with missing values; "impute" fills X only.
     verbose : bool, default=False
-        Whether to show progress.
+        Whether a bar shows progress, on a terminal or in a notebook.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where the networks learn; "auto" takes a CUDA device where torch sees one. Bits are the
         same from run to run on the CPU.
     n_jobs : int, optional
-        Jobs of joblib for folds, bandwidths and refits.
-    random_state : int, Generator, RandomState or None
+        Joblib tasks over folds, bandwidths and refits.
+    random_state : int, Generator, RandomState or None, default=None
         Seed of folds, weights and orders.
 
     Attributes

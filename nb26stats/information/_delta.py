@@ -87,7 +87,7 @@ def deficiency(h_x: F64, h_y: F64) -> float:
 
 
 def _divergence(t: F64, h_x: F64, h_y: F64) -> tuple[float, F64]:
-    """Return the objective of `deficiency` at T, and its gradient."""
+    """Return the objective of ``deficiency`` at T, and its gradient."""
     rest = h_x - t @ h_y
     low = np.linalg.cholesky(np.eye(len(t)) + rest @ rest.T)
     inner = solve_triangular(low, t, lower=True)

@@ -81,7 +81,7 @@ class DiscretePID(PIDFields, BaseEstimator):
         Threads over the problems of one call, 0 for all that are offered. The result does not
         depend on it.
     random_state : int, Generator, RandomState or None, default=None
-        Key of the partition of ``"qe"`` and the permutations of ``"shuffle"``.
+        Seed of the partition of ``"qe"`` and the permutations of ``"shuffle"``.
 
     Attributes
     ----------
@@ -103,10 +103,10 @@ class DiscretePID(PIDFields, BaseEstimator):
     n_samples_ : int or None
         Number of samples; None for a distribution.
     seed_ : int
-        Key of the random numbers.
-    atoms_ : Series
+        Seed of the random numbers.
+    atoms_ : pandas.Series
         Redundancy, unique_1, unique_2, synergy.
-    lattice_ : Series
+    lattice_ : pandas.Series
         Atom of every node of the lattice of redundancy (18 for three sources, 4 for two); a node is
         a tuple of tuples of source positions from 0, such as ``((0,), (1, 2))``.
 
@@ -286,7 +286,7 @@ class DiscretePID(PIDFields, BaseEstimator):
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             One row per distribution: redundancy, unique_1, unique_2, synergy, union, mi_1, mi_2,
             mi_12, gap, converged. The estimator itself stays as it was.
 

@@ -93,8 +93,8 @@ class PIDFields:
 
         Returns
         -------
-        DataFrame
-            As `PIDResult.to_frame` of ``result()``.
+        pandas.DataFrame
+            As ``PIDResult.to_frame`` of ``result()``.
         """
         table: pd.DataFrame = self.result().to_frame()
         return table

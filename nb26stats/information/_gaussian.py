@@ -72,7 +72,7 @@ class GaussianPID(PIDFields, BaseEstimator):
         OpenMP threads of one native call, 0 for all that are offered. No bit of the result
         depends on it.
     random_state : int, Generator, RandomState or None, default=None
-        Key of the Wishart draws.
+        Seed of the Wishart draws.
 
     Attributes
     ----------
@@ -91,8 +91,8 @@ class GaussianPID(PIDFields, BaseEstimator):
     n_samples_ : int or None
         Number of trials, if known.
     seed_ : int
-        Key of the draws.
-    atoms_ : Series
+        Seed of the draws.
+    atoms_ : pandas.Series
         Redundancy, unique_1, unique_2, synergy.
 
     Notes
@@ -275,7 +275,7 @@ class GaussianPID(PIDFields, BaseEstimator):
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             One row per covariance: redundancy, unique_1, unique_2, synergy, union, mi_1, mi_2,
             mi_12, gap, converged. All share the same draws of ``bias="bootstrap"``, so a row is
             what ``fit_covariance`` gives with the same ``random_state``.

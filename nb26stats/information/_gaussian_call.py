@@ -76,7 +76,7 @@ def gaussian_informations_of_channels(
     k : ndarray of shape (n_bins, P, dm, dx + dy)
         Correlations of the white target with the white coordinates.
     factors : ndarray of shape (B, d, d), or None
-        Lower factors A, as for `gaussian_informations`; d = dx + dy + dm.
+        Lower factors A, as for ``gaussian_informations``; d = dx + dy + dm.
     device : {"auto", "cpu", "cuda"}
         Where to compute.
     n_threads : int
@@ -105,7 +105,7 @@ def gaussian_informations_of_channels(
 
 
 def _stretches(n: int, step: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, stop) of parts of at most `step`, at least one part."""
+    """Yield (start, stop) of parts of at most ``step``, at least one part."""
     for start in range(0, max(n, 1), step):
         yield start, min(n, start + step)
 

@@ -113,7 +113,7 @@ def _solved(matrix: F64, right: F64) -> F64 | None:
 
 
 def _curvature(p: F64, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> F64:
-    """Return minus the second derivative of log det at the inverse of `p`, by entries."""
+    """Return minus the second derivative of log det at the inverse of ``p``, by entries."""
     a = p[np.ix_(rows, rows)] * p[np.ix_(columns, columns)]
     a += p[np.ix_(rows, columns)] * p[np.ix_(columns, rows)]
     half = np.where(rows == columns, 0.5, 1.0)

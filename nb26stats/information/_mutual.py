@@ -54,7 +54,7 @@ def mutual_information(
     base : float, default=2
         Base of the logarithm: 2 for bits, ``numpy.e`` for nats.
     random_state : int, Generator, RandomState or None, default=None
-        Key of the partition of ``"qe"`` and the permutations of ``"shuffle"``.
+        Seed of the partition of ``"qe"`` and the permutations of ``"shuffle"``.
 
     Returns
     -------

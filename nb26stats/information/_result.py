@@ -117,7 +117,7 @@ class PIDResult(Result):
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             Columns ``atom`` (``mi_1``, ``mi_2``, ``mi_12``, ``redundancy``, ``unique_1``,
             ``unique_2``, ``synergy``; for three sources ``mi_1`` to ``mi_123`` and nodes such as
             ``{0}{12}``, whose sets count the sources from 0) and ``value``.

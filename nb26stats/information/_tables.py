@@ -45,7 +45,7 @@ def as_codes(data: object, name: str, *, constant: bool = False) -> Codes:
 
     Parameters
     ----------
-    data : array-like, Series or DataFrame of shape (n,) or (n, d)
+    data : array-like, pandas.Series or pandas.DataFrame of shape (n,) or (n, d)
         Whole numbers (also as floats), booleans, strings or categories.
     name : str
         What to call it in a message.

@@ -81,7 +81,7 @@ class TimeResolvedPID(TimeTables, BaseEstimator):
         Joblib tasks over targets and blocks of permutations or resamples, each with all its pairs.
         It does not change a bit of the result.
     random_state : int, Generator, RandomState or None, default=None
-        Key of permutations, resamples and bootstrap draws.
+        Seed of permutations, resamples and bootstrap draws.
 
     Attributes
     ----------

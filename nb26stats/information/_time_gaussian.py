@@ -35,7 +35,7 @@ class GaussianPlan:
 
     Attributes
     ----------
-    series : Series
+    series : pandas.Series
         The data, white in every bin.
     classes : dict of ndarray or None
         Class of every trial for a discrete target.

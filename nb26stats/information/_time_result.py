@@ -24,14 +24,14 @@ class TimeResolvedPIDResult(Result):
 
     Attributes
     ----------
-    table : DataFrame
+    table : pandas.DataFrame
         One row per pair, target, atom and bin: columns ``pair``, ``target``, ``atom``, ``time``
         (start of the bin), ``value``, ``null_mean``, ``null_sd``, ``z``, ``p_max``,
         ``significant``. Terms that the null does not test have NaN from ``null_mean`` to ``p_max``.
-    latencies : DataFrame
+    latencies : pandas.DataFrame
         One row per pair, target and atom: ``onset``, ``offset``, ``ci_low`` and ``ci_high`` (of the
         onset), ``peak``, ``peak_time``, ``no_onset_fraction`` (of the resamples).
-    thresholds : DataFrame
+    thresholds : pandas.DataFrame
         One row per pair, target and atom: ``threshold``, the z above which a bin passes the maximum
         over bins, and ``value``, the information it stands for.
     base : float
@@ -74,7 +74,7 @@ class TimeResolvedPIDResult(Result):
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             Columns ``pair``, ``target``, ``atom``, ``time``, ``value``, ``null_mean``, ``null_sd``,
             ``z``, ``p_max`` and ``significant``.
         """

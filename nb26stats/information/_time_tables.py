@@ -31,7 +31,7 @@ class TimeTables:
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             Columns ``pair``, ``target``, ``atom``, ``time``, ``value``, ``null_mean``, ``null_sd``,
             ``z``, ``p_max`` and ``significant``; NaN and False where the null tests nothing.
         """
@@ -97,7 +97,7 @@ class TimeTables:
 
         Returns
         -------
-        Series
+        pandas.Series
             ``difference`` (onset of ``second`` minus onset of ``first``), ``ci_low``, ``ci_high``
             and ``missing_fraction``, the part of the resamples in which either has no onset.
 

@@ -73,7 +73,7 @@ class UnionResult(Result):
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             Columns ``quantity`` (``union``, ``joint``, ``synergy``, ``gap``) and ``value``.
         """
         import pandas as pd

@@ -87,7 +87,7 @@ def cross_validate(
     trials : Trials
         The trials of one animal.
     seed : int
-        Key of the starts.
+        Seed of the starts.
     n_blocks : int
         Number of blocks.
     on_done : callable, optional
@@ -123,7 +123,7 @@ def held_out(
     blocks: NDArray[np.int64],
     refits: Sequence[Optimum],
 ) -> dict[str, Any]:
-    """Return what `cross_validate` does, of refits that are there."""
+    """Return what ``cross_validate`` does, of refits that are there."""
     n = len(refits)
     held = trials.mask & (blocks == np.arange(n)[:, None])
     u = np.array([refit.u for refit in refits])

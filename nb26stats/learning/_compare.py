@@ -44,7 +44,7 @@ def compare_architectures(
         a dict animal -> such a table, a dict of its columns, or a dict with ``X``, ``y`` and any of
         ``rewards``, ``correct_side``, ``sessions``, ``likelihood_mask``.
     architectures : sequence of str, default=("1L", "2L", "2NL")
-        Architectures of `DNNLearningRule`.
+        Architectures of ``DNNLearningRule``.
     rule : str, default="reinforce"
         Learning rule of all of them.
     n_blocks : int, optional
@@ -56,7 +56,7 @@ def compare_architectures(
     verbose : bool, default=True
         Whether a bar shows progress, on a terminal or in a notebook.
     **kw
-        Other parameters of `DNNLearningRule`. A dict holds one value per architecture, such as
+        Other parameters of ``DNNLearningRule``. A dict holds one value per architecture, such as
         ``n_restarts={"2NL": 60}``; architectures that it leaves out have the default.
 
     Returns
@@ -86,7 +86,7 @@ def compare_architectures(
         A value in the data or a parameter is wrong, or no fit succeeds; the message names the
         animal.
     TypeError
-        `data` or a parameter is of the wrong kind.
+        ``data`` or a parameter is of the wrong kind.
 
     Warns
     -----
@@ -168,11 +168,11 @@ def compare_learning_rules(
     Parameters
     ----------
     data : pandas.DataFrame or dict
-        As for `compare_architectures`.
-    rules : sequence of str
-        Learning rules of `DNNLearningRule`; by default all.
+        As for ``compare_architectures``.
+    rules : sequence of str, default=all five
+        Learning rules of ``DNNLearningRule``.
     architectures : sequence of str, default=("1L", "2L", "2NL")
-        Architectures of `DNNLearningRule`.
+        Architectures of ``DNNLearningRule``.
     n_blocks : int, optional
         Blocks of sessions, at least 3, held out in turn; None computes no held-out likelihood.
     n_jobs : int, optional
@@ -181,15 +181,16 @@ def compare_learning_rules(
     verbose : bool, default=True
         Whether a bar shows progress, on a terminal or in a notebook.
     **kw
-        Other parameters of `DNNLearningRule`, as for `compare_architectures`.
+        Other parameters of ``DNNLearningRule``, as for ``compare_architectures``.
 
     Returns
     -------
     pandas.DataFrame
-        Rows animal x rule x architecture, with the columns of `compare_architectures`. ``daic``,
+        Rows animal x rule x architecture, with the columns of ``compare_architectures``. ``daic``,
         ``dbic``, ``dheldout`` and ``verdict`` are within a rule. ``attrs`` has for each rule
         ``n_best``, ``n_best_bic``, ``n_best_heldout`` and ``n_tied``; ``aic_sum``, the AIC of each
-        rule and architecture summed over animals; ``alias``; and what `compare_architectures` says.
+        rule and architecture summed over animals; ``alias``; and those of
+        ``compare_architectures``.
 
     Raises
     ------
@@ -197,7 +198,7 @@ def compare_learning_rules(
         A value in the data or a parameter is wrong, or no fit succeeds; the message names the
         animal.
     TypeError
-        `data` or a parameter is of the wrong kind.
+        ``data`` or a parameter is of the wrong kind.
 
     Warns
     -----

@@ -27,15 +27,15 @@ def encode_contrast(c: ArrayLike, p: float | None = 5.0, bias: bool = True) -> N
 
     Returns
     -------
-    ndarray of shape (T, 3), or (T, 2) without `bias`
-        Columns: left, right and, with `bias`, 1.
+    ndarray of shape (T, 3), or (T, 2) without ``bias``
+        Columns: left, right and, with ``bias``, 1.
 
     Raises
     ------
     ValueError
-        A contrast is missing or beyond 1 (in percent), or `p` is not positive.
+        A contrast is missing or beyond 1 (in percent), or ``p`` is not positive.
     TypeError
-        `c` does not hold numbers.
+        ``c`` does not hold numbers.
 
     Notes
     -----

@@ -26,16 +26,16 @@ class LearningCurve(Result):
 
     Attributes
     ----------
-    animal : DataFrame
+    animal : pandas.DataFrame
         What :func:`behavior_metrics` gives of the animal's choices.
-    simulated : list of DataFrame
+    simulated : list of pandas.DataFrame
         The same of each simulated run.
     sessions : ndarray of shape (T,) or None
         Session of each trial.
     architecture : str
         Network that was simulated.
     seed : int
-        Key of the simulated choices.
+        Seed of the simulated choices.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class LearningCurve(Result):
 
         Parameters
         ----------
-        level : float
+        level : float, default=0.95
             Share of the runs inside the band.
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             The columns of ``animal``, and for each measure ``*_median``, ``*_low`` and ``*_high``.
         """
         level = as_prob(level, "level")
@@ -84,7 +84,7 @@ class LearningCurve(Result):
 
         Parameters
         ----------
-        level : float
+        level : float, default=0.95
             Share of the runs inside the band.
 
         Returns

@@ -60,7 +60,9 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side : array-like
+        X, y : array-like
+            As for :meth:`fit`.
+        rewards, correct_side : array-like, optional
             As for :meth:`fit`.
 
         Returns
@@ -82,7 +84,9 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side : array-like
+        X, y : array-like
+            As for :meth:`fit`.
+        rewards, correct_side : array-like, optional
             As for :meth:`fit`.
 
         Returns
@@ -112,7 +116,9 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side, sessions, likelihood_mask : array-like
+        X, y : array-like
+            As for :meth:`fit`.
+        rewards, correct_side, sessions, likelihood_mask : array-like, optional
             As for :meth:`fit`.
 
         Returns
@@ -148,7 +154,9 @@ class LearningMethods:
         ----------
         theta : array-like of shape (P,)
             W1 and W2 by rows, alpha, beta (also where a fit holds it) and, if used, lapse.
-        X, y, rewards, correct_side, likelihood_mask : array-like
+        X, y : array-like
+            As for :meth:`fit`.
+        rewards, correct_side, likelihood_mask : array-like, optional
             As for :meth:`fit`.
         return_grad : bool, default=False
             Whether the gradient is returned too.
@@ -201,7 +209,7 @@ class LearningMethods:
         theta : array-like of shape (P,), optional
             Parameters; those of the fit by default.
         random_state : int, Generator, RandomState or None, default=None
-            Key of the choices. A run depends on the key and its number alone.
+            Seed of the choices. A run depends on the seed and its number alone.
 
         Returns
         -------
@@ -257,7 +265,7 @@ class LearningMethods:
         contrast : array-like of shape (T,), optional
             Signed contrasts for :func:`behavior_metrics`. By default -1 and 1 for a correct side on
             the left and right, so that any inputs will do.
-        rewards, correct_side, sessions : array-like
+        rewards, correct_side, sessions : array-like, optional
             As for :meth:`fit`.
         window, step : int, optional
             Trials per window, and from one window to the next. Without them a row per session, or
@@ -265,7 +273,7 @@ class LearningMethods:
         n_runs : int, default=100
             Number of runs.
         random_state : int, Generator, RandomState or None, default=None
-            Key of the simulated choices.
+            Seed of the simulated choices.
 
         Returns
         -------
@@ -330,7 +338,9 @@ class LearningMethods:
             ``"alpha"``, ``"beta"``, ``"lapse"`` or a weight such as ``"W1[0,2]"``.
         grid : array-like of shape (n,)
             Values in natural units.
-        X, y, rewards, correct_side, sessions, likelihood_mask : array-like
+        X, y : array-like
+            As for :meth:`fit`.
+        rewards, correct_side, sessions, likelihood_mask : array-like, optional
             As for :meth:`fit`, the same data.
         level : float, default=0.95
             Level of the interval.
@@ -392,7 +402,9 @@ class LearningMethods:
 
         Parameters
         ----------
-        X, y, rewards, correct_side, sessions, likelihood_mask : array-like
+        X, y : array-like
+            As for :meth:`fit`.
+        rewards, correct_side, sessions, likelihood_mask : array-like, optional
             As for :meth:`fit`. With ``sessions``, blocks are made of whole sessions.
         n_blocks : int, default=10
             Number of blocks.

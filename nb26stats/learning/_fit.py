@@ -88,11 +88,11 @@ class Optimum:
     objective, loglik : float
         What was maximised (without the constant of a prior), and the log-likelihood.
     end : int
-        `CONVERGED`, `MAX_ITER` or `ABNORMAL`.
+        ``CONVERGED``, ``MAX_ITER`` or ``ABNORMAL``.
     logliks : ndarray of shape (n,)
         Log-likelihoods of all restarts, best first.
     n_hit : int
-        Restarts within `HIT` of the best.
+        Restarts within ``HIT`` of the best.
     n_diverged : int
         Starts that were dropped or replaced because they diverge.
     device : {"cpu", "cuda"}
@@ -119,7 +119,7 @@ def find_optimum(
     options : Options
         Clean parameters.
     model : Model
-        What `options.model` gives for these trials.
+        What ``options.model`` gives for these trials.
     trials : Trials
         One animal.
     seed : int
@@ -157,7 +157,7 @@ def search(
     options : Options
         Clean parameters.
     model : Model
-        What `options.model` gives for the trials of all problems.
+        What ``options.model`` gives for the trials of all problems.
     problems : sequence of Problem
         The animals.
     on_done : callable, optional
@@ -214,7 +214,7 @@ def climb(
     on_done: Callable[[int], object] | None = None,
     on_problem: Callable[[int], object] | None = None,
 ) -> list[list[Optimum] | ValueError]:
-    """Return the best that is reached from the starts of each problem, as `search` does."""
+    """Return the best that is reached from the starts of each problem, as ``search`` does."""
     region = options.box(model)
     out: list[list[Optimum] | ValueError] = []
     tasks, places = [], []

@@ -38,11 +38,11 @@ def behavior_metrics(
     choice : array-like of shape (T,)
         0 left, 1 right.
     sessions : array-like of shape (T,), optional
-        Labels of sessions: one row for each. Not together with `window`.
+        Labels of sessions: one row for each. Not together with ``window``.
     window : int, optional
-        Trials per window. Without it and without `sessions`, all trials are one window.
+        Trials per window. Without it and without ``sessions``, all trials are one window.
     step : int, optional
-        Trials from one window to the next; by default `window`, so that they do not overlap. A
+        Trials from one window to the next; by default ``window``, so that they do not overlap. A
         last window that would be incomplete is left out.
     method : {"simple", "logistic"}, default="simple"
         Where sensitivity and bias come from: shares of right choices, or the slope and intercept of
@@ -64,8 +64,8 @@ def behavior_metrics(
     Raises
     ------
     ValueError
-        Lengths differ, a value is out of range or missing, sessions are not blocks, or `window` is
-        longer than the data.
+        Lengths differ, a value is out of range or missing, sessions are not blocks, or ``window``
+        is longer than the data.
     TypeError
         An argument is of the wrong kind.
 

@@ -30,7 +30,7 @@ class Model:
     architecture : {"1L", "2L", "2NL"}
         One linear layer, two linear layers, or two with a nonlinearity between.
     rule : str
-        One of `RULES`.
+        One of ``RULES``.
     n_outputs : {1, 2}
         Outputs K.
     hidden : int

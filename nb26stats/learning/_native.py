@@ -76,7 +76,7 @@ def gradient(
     Parameters
     ----------
     model, trials, thetas, masks, which_mask, device, n_threads
-        As for `loglik`.
+        As for ``loglik``.
     mode : {"reverse", "forward"}
         One pass forward and one back, or passes forward only.
 

@@ -26,7 +26,7 @@ LARGEST = 1e100
 
 @dataclass(frozen=True)
 class Options:
-    """Clean parameters; `model` and `box` follow from them and the number of inputs."""
+    """Clean parameters; ``model`` and ``box`` follow from them and the number of inputs."""
 
     architecture: str
     hidden: int

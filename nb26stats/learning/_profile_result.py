@@ -76,7 +76,7 @@ class ProfileResult(Result):
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             Columns ``value``, ``loglik``, ``objective``, ``drop`` (of the objective, from its
             maximum) and ``converged``.
         """

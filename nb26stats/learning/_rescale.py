@@ -23,7 +23,7 @@ def at_beta(model: Model, theta: F64, beta: float) -> F64:
     Parameters
     ----------
     model : Model
-        A model with `beta_is_scale`.
+        A model with ``beta_is_scale``.
     theta : ndarray of shape (..., P)
         Natural parameters.
     beta : float

@@ -78,8 +78,10 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
     weight_bound : float, default=5.0
         Largest size of a weight. Where beta is fixed its range widens this box and that of alpha,
         so that all architectures search equivalent regions.
-    alpha_bounds, beta_bounds : (float, float), default=(1e-6, 1.0) and (0.1, 50.0)
-        Ranges of learning rate and inverse temperature.
+    alpha_bounds : pair of float, default=(1e-6, 1.0)
+        Range of the learning rate.
+    beta_bounds : pair of float, default=(0.1, 50.0)
+        Range of the inverse temperature.
     n_restarts : int, optional
         Random starts: by default 4, 8 and 24 for "1L", "2L" and "2NL".
     n_pool : int, default=100
@@ -102,10 +104,10 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
     n_threads : int, default=0
         OpenMP threads of one native call, 0 for all that are offered. No bit of the result depends
         on it, nor on ``n_jobs``.
-    verbose : bool, default=True
-        Whether fits of more than two seconds show a progress bar.
+    verbose : bool, default=False
+        Whether a bar shows progress, on a terminal or in a notebook, after two seconds.
     random_state : int, Generator, RandomState or None, default=None
-        Key of the starts.
+        Seed of the starts.
 
     Attributes
     ----------
@@ -151,7 +153,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
     n_trials_, n_counted_ : int
         Trials used, and those that count in the likelihood.
     seed_ : int
-        Key of the starts.
+        Seed of the starts.
     device_ : {"cpu", "cuda"}
         Where the restarts ran.
     n_features_in_ : int
@@ -262,7 +264,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         device: str = "auto",
         n_jobs: int | None = None,
         n_threads: int = 0,
-        verbose: bool = True,
+        verbose: bool = False,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
         self.architecture = architecture
@@ -443,7 +445,7 @@ class DNNLearningRule(LearningMethods, BaseEstimator):
         n_runs : int, default=20
             Number of free runs.
         random_state : int, Generator, RandomState or None, default=0
-            Key of the free runs.
+            Seed of the free runs.
         **style
             Passed to ``nb26stats.plotting.plot_learning_weights`` or ``plot_learning_curve``.
 

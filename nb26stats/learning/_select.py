@@ -43,22 +43,22 @@ def select_hidden(
 
     Parameters
     ----------
-    data : DataFrame or dict
+    data : pandas.DataFrame or dict
         Trials, in one of the forms of :func:`compare_architectures`.
-    hidden : sequence of int
+    hidden : sequence of int, default=(1, 2, 3, 4)
         Sizes to try.
-    architecture : {"2NL", "2L"}
+    architecture : {"2NL", "2L"}, default="2NL"
         Two layers with a nonlinearity, or without.
-    rule : str
+    rule : str, default="reinforce"
         Learning rule.
-    n_blocks : int
+    n_blocks : int, default=10
         Number of blocks, at least 3: whole sessions where sessions are known. The first is not
         counted, since nothing before it tells the weights that it starts from.
     n_jobs : int, optional
         None fits all animals of a size together, with native threads; more jobs share out the
         animals.
-    verbose : bool
-        Whether progress is shown.
+    verbose : bool, default=True
+        Whether a bar shows progress, on a terminal or in a notebook.
     **kw
         Further parameters of :class:`DNNLearningRule`, the same for all sizes.
 

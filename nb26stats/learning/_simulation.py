@@ -34,7 +34,7 @@ class SimulationResult(Result):
     weights : ndarray of shape (n_runs, q)
         Weights after the last trial, in the order of ``theta_``.
     seed : int
-        Key of the random numbers.
+        Seed of the random numbers.
 
     Examples
     --------

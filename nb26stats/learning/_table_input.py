@@ -57,7 +57,7 @@ def read_animals(data: Any, *, drop_no_response: object = False) -> list[Animal]
 
     Parameters
     ----------
-    data : DataFrame, or dict of animals
+    data : pandas.DataFrame, or dict of animals
         A table has the columns ``animal``, ``contrast`` (fractions, right minus left), ``choice``
         (0 left, 1 right), ``session``, and ``reward`` or ``correct_side``; it may have
         ``likelihood_mask`` and ``trial``, other columns are ignored. An entry of a dict is a table

@@ -127,7 +127,7 @@ def standard_errors(
     u : ndarray of shape (P,)
         Optimiser coordinates of the fit.
     information : ndarray of shape (M, M)
-        From `hessian`.
+        From ``hessian``.
     free, touched : ndarray of bool, shape (P,)
         Parameters fitted, and those of them on a bound.
     penalised : bool

@@ -134,7 +134,7 @@ def event_times(
     ----------
     session : Session
         Open session.
-    align_to : str or array_like
+    align_to : str or array-like
         A column of the table, or the times themselves (no table is then needed).
     table : str
         Name of the table.
@@ -202,7 +202,7 @@ def as_times(values: Any) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    values : array_like
+    values : array-like
         Numbers (seconds) or timedelta64 values, one-dimensional; a scalar counts as one time.
     """
     if values is None:

@@ -51,13 +51,13 @@ def behavior(
 
     Files name and code the same things differently; some even write 'left' for a leftward turn of
     the wheel that reports a stimulus on the right. This function knows the published conventions,
-    accepts any other table through `mapping`, and checks the sides against the rewards.
+    accepts any other table through ``mapping``, and checks the sides against the rewards.
 
     Parameters
     ----------
     s : str, path, Session or pynwb.NWBFile
         Where the trials are.
-    convention : {'auto', 'ibl', 'ibl_legacy', 'steinmetz', 'alm', 'aibs_change'}
+    convention : {"auto", "ibl", "ibl_legacy", "steinmetz", "alm", "aibs_change"}, default="auto"
         How to read the table: ``'auto'`` takes the one convention whose columns are all there.
     mapping : dict, optional
         Canonical name -> where it is: ``'column'``, or ``('column', {stored value: meaning})``,
@@ -66,10 +66,10 @@ def behavior(
         with ``stim_side``, or ``signed_contrast``; ``stim_side``, ``correct``, ``include``,
         ``photostim``, ``probability_left``, ``t_stim``, ``t_go``, ``t_response``, ``t_feedback``
         (a time may be ``('column', 'session')`` or ``('column', 'column it counts from')``).
-        With a mapping nothing else is read, whatever `convention` says.
-    table : str
+        With a mapping nothing else is read, whatever ``convention`` says.
+    table : str, default="trials"
         Name of the interval table.
-    check : bool
+    check : bool, default=True
         Whether to compare the sides of the choices with the rewards. False keeps the sides as
         they are written, whatever the agreement.
 
@@ -102,9 +102,9 @@ def behavior(
         convention does not know.
     ValueError
         The sides neither agree nor disagree with the rewards, contrasts out of range, or a bad
-        `mapping`.
+        ``mapping``.
     MissingTableError, MissingColumnError
-        `table`, or a column named in `mapping`, does not exist.
+        ``table``, or a column named in ``mapping``, does not exist.
     TypeError
         An argument is of the wrong kind.
 
@@ -112,7 +112,7 @@ def behavior(
     -----
     Side check: over trials with a reported side, a stimulus side and a known reward, the share in
     which "choice equals stimulus side" equals "rewarded". At least 95 % keeps the sides, at most
-    5 % swaps left and right with a warning; anything between is an error that asks for `mapping`.
+    5 % swaps left and right with a warning; anything between is an error that asks for ``mapping``.
     With fewer than 20 such trials only full agreement passes. The check does not apply to ``alm``
     (choice is derived from side and outcome) and ``aibs_change`` (no sides).
 

@@ -39,7 +39,7 @@ class Draft:
 
     @classmethod
     def empty(cls, n: int) -> Draft:
-        """Return a draft of `n` trials about which nothing is known; all are included."""
+        """Return a draft of ``n`` trials about which nothing is known; all are included."""
         unknown = np.full(n, np.nan)
         return cls(
             stim_left=unknown.copy(),
@@ -55,7 +55,7 @@ class Draft:
 
 
 class Columns:
-    """The columns of one table; `sources` collects where each canonical column came from."""
+    """The columns of one table; ``sources`` collects where each canonical column came from."""
 
     def __init__(self, table: Any) -> None:
         self.table = table
@@ -68,7 +68,7 @@ class Columns:
         return next((name for name in spellings if name in self.names), None)
 
     def note(self, target: str, *columns: str) -> None:
-        """Remember that the canonical column `target` was filled from these file columns."""
+        """Remember that the canonical column ``target`` was filled from these file columns."""
         self.sources[target] = ", ".join(columns)
 
     def raw(self, column: str) -> NDArray[Any]:
@@ -114,7 +114,7 @@ def as_key(value: object) -> str:
 
 
 def as_numbers(values: NDArray[Any], column: str) -> Floats:
-    """Return `values` as float64, or say which entry of the column is no number."""
+    """Return ``values`` as float64, or say which entry of the column is no number."""
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     out = np.full(len(values), np.nan)

@@ -29,7 +29,7 @@ class Convention:
     words: Mapping[str, str] = field(default_factory=dict)
     """Stored choice, as lower-case text -> reported side."""
     correct: Callable[[Draft], Floats] | None = None
-    """How `correct` follows from the rest, where it is not simply choice == stim_side."""
+    """How ``correct`` follows from the rest, where it is not simply choice == stim_side."""
     unchecked: str = ""
     """Why the side check cannot apply (empty: it does)."""
     hallmarks: tuple[tuple[str, frozenset[str]], ...] = ()
@@ -343,7 +343,7 @@ def check_contrast(values: Floats, column: str, limit: float) -> float:
 
 
 def translate(stored: Words, words: Mapping[str, str], column: str, target: str) -> Words:
-    """Return the stored values looked up in `words`; unknown ones are an error with counts."""
+    """Return the stored values looked up in ``words``; unknown ones are an error with counts."""
     unknown: dict[str, int] = {}
     out = np.full(len(stored), "none", dtype=object)
     for i, value in enumerate(stored):

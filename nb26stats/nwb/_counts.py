@@ -62,12 +62,12 @@ def spike_counts(
     ----------
     s : str, path-like, Session or pynwb.NWBFile
         The file.
-    align_to : str or array_like
+    align_to : str or array-like, default="start_time"
         Column of the trial table that holds the events, or their times in seconds on the session
         clock (then no table is needed).
-    window : pair of float
+    window : pair of float, default=(-0.5, 1.0)
         Start and stop in seconds from the event; a whole number of bins.
-    bin_size : float
+    bin_size : float, default=0.01
         Width of a bin in seconds.
     areas : str, sequence or mapping, optional
         Areas to count, whatever their case; a mapping ``{"V1": ["VISp1", "VISp2/3"]}`` joins
@@ -75,34 +75,34 @@ def spike_counts(
     quality : str or callable, optional
         A word of the units' quality column (``"good"``), a query on the units frame
         (``"snr > 2"``), or a function of that frame that returns a mask. All units by default.
-    table : str
+    table : str, default="trials"
         Table of events: a name among the file's intervals, or ``"module/name"``.
     trials : mask, positions or str, optional
         Which rows: boolean mask, 0-based row positions (kept in the order given), or a query such
         as ``"response == 'correct'"``.
-    relative_to : str
+    relative_to : str, default="auto"
         What the times of ``align_to`` count from: ``"session"``, the name of a column to add
         (``"start_time"``), or ``"auto"``, which looks where in the trials the times fall and warns
         when it takes them as relative to ``start_time``.
-    units : str
+    units : str, default="units"
         Where the units table lies.
     areas_from : str, optional
         Column of the units, or ``"electrodes/COLUMN"``, that names the area.
-    dtype : {'int32', 'uint16', 'uint8', 'float32', 'float64'}
+    dtype : {"int32", "uint16", "uint8", "float32", "float64"}, default="int32"
         Type of the counts.
-    on_nan : {'drop', 'raise', 'keep'}
+    on_nan : {"drop", "raise", "keep"}, default="drop"
         Events without a time: left out with a warning, an error, or rows of NaN (the counts are
         then float64).
-    on_outside : {'mask', 'drop', 'raise'}
+    on_outside : {"mask", "drop", "raise"}, default="mask"
         Windows the recording does not cover: only ``valid`` says so; events at which no unit is
         valid, and those that reach past the first or last spike of a file without observation
         intervals, are left out; or an error.
-    rate : bool
+    rate : bool, default=False
         Return spikes/s (float64) instead of counts.
     tol : float, optional
         Slack in seconds at bin edges; by default a nanosecond, or more where times are so large
         that they are rounded more coarsely. 0 gives plain half-open bins.
-    n_threads : int
+    n_threads : int, default=1
         Threads; 0 takes all cores. The result does not depend on it.
 
     Returns

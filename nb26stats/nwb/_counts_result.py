@@ -54,7 +54,7 @@ class SpikeCounts(Result):
         Width of a bin in seconds.
     rate : bool
         Whether ``counts`` holds rates in spikes/s.
-    trials : DataFrame or None
+    trials : pandas.DataFrame or None
         The kept rows of the trial table without ragged columns; None for an array of times.
 
     Examples
@@ -111,7 +111,7 @@ class SpikeCounts(Result):
 
         Parameters
         ----------
-        area : str or None
+        area : str, optional
             An area (case does not matter where it is unambiguous); None for all units.
 
         Returns
@@ -141,7 +141,7 @@ class SpikeCounts(Result):
 
         Parameters
         ----------
-        name : str
+        name : str, default="all"
             What to call the single area; ``unit_area[name]`` tells the units' own areas.
 
         Returns
@@ -170,7 +170,7 @@ class SpikeCounts(Result):
         ----------
         area : str
             The area.
-        by : str, sequence or None
+        by : str or sequence, optional
             A column of ``trials``, or one label per kept trial: one curve per distinct label.
 
         Returns
@@ -230,10 +230,10 @@ class SpikeCounts(Result):
 
         Parameters
         ----------
-        trials : array-like, str or None
+        trials : array-like or str, optional
             Which of the kept trials (0-based positions within this result, a boolean mask, or a
             query on the columns of ``trials``).
-        time : pair of float or None
+        time : pair of float, optional
             Keep the bins that lie within ``[a, b]`` seconds from the event.
 
         Returns
@@ -273,7 +273,7 @@ class SpikeCounts(Result):
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             Columns ``trial`` (row position), ``trial_id``, ``time`` (left edge, s), ``area``,
             ``unit_id``, ``count`` (or ``rate``) and ``valid``.
 

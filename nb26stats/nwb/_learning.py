@@ -30,7 +30,7 @@ _NEEDED = (
     "photostim",
 )
 _ORIGIN = ("convention", "subject", "session_start_time", "identifier", "file", "table", "flipped")
-# arrays of a learning dict and their types, `stimulus` (two columns) aside
+# arrays of a learning dict and their types, ``stimulus`` (two columns) aside
 _VECTORS: dict[str, Any] = {
     "contrast": np.float64,
     "choice": np.int8,
@@ -44,13 +44,13 @@ def to_learning(bh: pd.DataFrame | Mapping[str, Any], *, zero: str = "keep") -> 
     """Return a behaviour table as the input of a model of learning from choices.
 
     Trials without a choice are left out. Trials with a choice that the file excludes, or that had
-    photostimulation, stay because the animal learned from them; `likelihood_mask` is False there.
+    photostimulation, stay because the animal learned from them; ``likelihood_mask`` is False there.
 
     Parameters
     ----------
     bh : pandas.DataFrame or dict of lists
         A table from :func:`behavior` (or its columns as lists, as R sends them).
-    zero : {'keep', 'drop'}
+    zero : {"keep", "drop"}, default="keep"
         What to do with trials whose two contrasts are equal.
 
     Returns
@@ -76,7 +76,7 @@ def to_learning(bh: pd.DataFrame | Mapping[str, Any], *, zero: str = "keep") -> 
     MissingColumnError
         A canonical column is missing.
     TypeError
-        `bh` is not a table.
+        ``bh`` is not a table.
 
     Examples
     --------

@@ -35,7 +35,7 @@ def safe_query(frame: pd.DataFrame, text: str, name: str) -> NDArray[np.bool_]:
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : pandas.DataFrame
         The table; its index can be named too.
     text : str
         The query.

@@ -72,19 +72,19 @@ def save_results(
         index becomes a column, ``id`` under the name ``row_id``.
     out : path, optional
         The new file; ``<name of src>_nb26stats.nwb`` beside the source if left out.
-    mode : {'copy', 'sidecar'}
+    mode : {"copy", "sidecar"}, default="copy"
         ``'sidecar'`` writes a small file with the same clock and subject but none of the data of
         the source: for files too large to copy, and for Zarr.
-    in_place : bool
+    in_place : bool, default=False
         Add to the source itself, by way of a copy that replaces it. The name of the file then
         leads to a new file: programs that have it open keep the old content.
-    overwrite : bool
+    overwrite : bool, default=False
         Make an existing ``out`` anew, or replace results of the same name. A warning tells what is
         lost; HDF5 does not give back the space of replaced results.
-    store_counts : bool
+    store_counts : bool, default=False
         Allow ``SpikeCounts``, stored as one time series per area with a column for each trial and
         unit, time running from the event.
-    description : str
+    description : str, default=""
         Your own words, kept with each result.
 
     Returns

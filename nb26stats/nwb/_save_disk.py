@@ -168,7 +168,7 @@ def guarded_hdf5(path: Path, mode: str, *, plain: bool = False) -> Iterator[Any]
     ----------
     path : Path
         The file.
-    mode : {'r+', 'w'}
+    mode : {"r+", "w"}
         ``'w'`` starts from an empty file.
     plain : bool
         Let HDF5 write by itself. Needed for a file that links to others: HDF5 would look for

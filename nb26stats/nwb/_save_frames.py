@@ -25,7 +25,7 @@ def frame_columns(frame: pd.DataFrame, where: str) -> tuple[Column, ...]:
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : pandas.DataFrame
         Bool, whole-number, float, text, categorical or datetime columns.
     where : str
         What to call the frame in messages.

@@ -24,7 +24,7 @@ def provenance_json(item: Item, *, source: str, sha256: str, description: str) -
 
     Parameters
     ----------
-    item : Table or Series
+    item : Table or pandas.Series
         What is stored.
     source : str
         Name of the source file.

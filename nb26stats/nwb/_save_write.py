@@ -24,7 +24,7 @@ def add_to_copy(
     ----------
     part : Path
         The copy, writable.
-    items : sequence of Table or Series
+    items : sequence of Table or pandas.Series
         What to add to the processing module.
     texts : mapping of str to str
         Name of each item to its description.

@@ -33,7 +33,7 @@ def select_rows(
 
     Parameters
     ----------
-    frame : DataFrame, callable returning one, or None
+    frame : pandas.DataFrame, callable returning one, or None
         The table; a callable is only asked when the query needs it.
     query : mask, positions, str, callable or None
         None: all rows. Boolean mask of length ``n_rows``; 0-based positions, unique, returned in
@@ -141,7 +141,7 @@ def select_quality(frame: pd.DataFrame, quality: Any) -> tuple[NDArray[np.bool_]
 
     Parameters
     ----------
-    frame : DataFrame
+    frame : pandas.DataFrame
         What ``units()`` returns.
     quality : None, str, callable, mask or positions
         None: all units. A word such as ``"good"``: units whose quality column (``quality``,

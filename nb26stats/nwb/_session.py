@@ -219,7 +219,7 @@ def open(path: str | os.PathLike[str], *, backend: str = "auto") -> Session:
     path : str or path-like
         An HDF5 file, or a Zarr folder (needs the package ``hdmf-zarr``). An open ``Session`` is
         returned as it is, and a ``pynwb.NWBFile`` is wrapped and stays the user's to close.
-    backend : {'auto', 'hdf5', 'zarr'}
+    backend : {"auto", "hdf5", "zarr"}, default="auto"
         How the file is stored; ``'auto'`` looks at its first bytes.
 
     Returns

@@ -38,19 +38,19 @@ def trials(
     ----------
     s : str, path-like, Session or pynwb.NWBFile
         The file.
-    table : str
+    table : str, default="trials"
         Name of a table in the file's intervals, or ``"module/name"`` for one in a processing
         module.
     columns : sequence of str, optional
         Columns to read, in this order; columns with several values per row or with references
         are read when they are named here. By default all columns with one value per row.
-    exclude_ragged : bool
+    exclude_ragged : bool, default=True
         ``False`` reads the columns with several values per row and the references too (slow in
         files that link every trial to time series).
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         Rows in file order, index ``id`` as in the file. ``attrs["nb26stats"]`` holds the file,
         its identifier, the table's name and the description of each column.
 

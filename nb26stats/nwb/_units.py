@@ -72,7 +72,7 @@ def units(s: Any, units: str = "units", areas_from: str | None = None) -> pd.Dat
     ----------
     s : str, path-like, Session or pynwb.NWBFile
         The file.
-    units : str
+    units : str, default="units"
         ``"units"``, or where else a units table lies, such as ``"acquisition/UnitsTest"``.
     areas_from : str, optional
         Column of the units table that names the area, or ``"electrodes/COLUMN"`` for a column of
@@ -80,7 +80,7 @@ def units(s: Any, units: str = "units", areas_from: str | None = None) -> pd.Dat
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         Index ``id``; the columns of the file with one value per unit, then ``n_spikes``,
         ``t_first`` and ``t_last`` (s), ``area``, ``location_raw``, ``hemisphere`` (only where the
         file states it), ``unsorted`` and ``has_obs_intervals``. A column of the file with one of

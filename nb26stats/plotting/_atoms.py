@@ -72,7 +72,7 @@ def plot_atoms(
         What the two sources are called; by default as the pair says. For one pair only.
     event : str, optional
         What time zero is called.
-    time_unit : str
+    time_unit : str, default="s"
         Unit of the times of the fit.
     **style
         Properties of the lines (``color``, ``linewidth``, ...).

@@ -22,7 +22,7 @@ def plot_psychometric(result: Any, ax: Axes | None = None, **style: Any) -> Axes
 
     Parameters
     ----------
-    result : DataFrame or PsychometricResult
+    result : pandas.DataFrame or PsychometricResult
         What :func:`psychometric_points` returns, or a behaviour table (then with 95 % intervals),
         or what :func:`nb26stats.learning.fit_psychometric` returns (then with the fitted curve).
     ax : matplotlib axes, optional
@@ -88,7 +88,7 @@ def plot_accuracy(
 
     Parameters
     ----------
-    result : DataFrame
+    result : pandas.DataFrame
         What :func:`accuracy_blocks` returns, or a behaviour table (then with its defaults).
     ax : matplotlib axes, optional
         Where to draw. A new figure by default.

@@ -24,14 +24,14 @@ def psychometric_points(behavior: pd.DataFrame, *, level: float = 0.95) -> pd.Da
 
     Parameters
     ----------
-    behavior : DataFrame
+    behavior : pandas.DataFrame
         What :func:`nb26stats.nwb.behavior` returns.
-    level : float
+    level : float, default=0.95
         Level of the Wilson score intervals.
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         Index ``signed_contrast`` (right minus left, ascending); columns ``n_trials``,
         ``n_right``, ``p_right``, ``lower``, ``upper``.
 
@@ -100,16 +100,16 @@ def accuracy_blocks(
 
     Parameters
     ----------
-    behavior : DataFrame
+    behavior : pandas.DataFrame
         What :func:`nb26stats.nwb.behavior` returns.
     block_size : int, optional
         Trials per block; by default a twentieth of the trials that count, but at least 10.
-    level : float
+    level : float, default=0.95
         Level of the Wilson score intervals.
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         One row per block: ``first_trial`` and ``last_trial`` (row positions in the trial table,
         from 0), ``n_trials``, ``n_correct``, ``accuracy``, ``lower``, ``upper``;
         ``attrs["outcome"]`` names the column used.

@@ -49,9 +49,11 @@ def plot_components(
         A fitted estimator. With ``n_bootstrap=0`` there are no intervals, and the title says so.
     ax : matplotlib axes or sequence of axes, optional
         Where to draw, one axes per component. A new figure by default.
-    level : float
+    level : float, default=0.95
         Level of the intervals.
-    align, method : str
+    align : str, default="sign"
+        How replicates are aligned, as in :meth:`nb26stats.OjaPCA.component_intervals`.
+    method : str, default="normal"
         How the intervals are computed, as in :meth:`nb26stats.OjaPCA.component_intervals`.
     components : int or sequence of int, optional
         Which components, counted from 0; all by default. The panel of component 0 is titled
@@ -60,10 +62,10 @@ def plot_components(
         Names of the features (unit ids). By default those that the rows had, else numbers from 0.
     groups : sequence of str, optional
         Group of each feature (brain area): sets colour and order.
-    file_areas : sequence of str, optional
+    file_areas : sequence of str, default=()
         All areas of the file (``counts.info["file_areas"]``), so that an area keeps the colour it
         has in other figures of the file.
-    feature : str
+    feature : str, default="feature"
         What a feature is, for the label of the axis: ``"unit"``, ``"channel"``, ``"pixel"``.
     **style
         Properties of the points and bars (``marker``, ``markersize``, ...).

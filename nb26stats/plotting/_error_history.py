@@ -31,7 +31,7 @@ def plot_error_history(
         A fitted estimator with replicates.
     ax : matplotlib axes, optional
         Where to draw. A new figure by default.
-    level : float
+    level : float, default=0.95
         Level of the quantile.
     **style
         Properties of the line and its points (``color``, ``marker``, ...).

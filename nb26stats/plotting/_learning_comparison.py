@@ -82,11 +82,11 @@ def plot_comparison(
 
     Parameters
     ----------
-    result : DataFrame
+    result : pandas.DataFrame
         What :func:`nb26stats.learning.compare_architectures` returns: animal and architecture in
         the index or in columns of these names, and ``aic``, ``bic`` or the held-out log-likelihood
         per trial (``heldout``); ``n_hit`` and ``at_bounds`` where there are any.
-    ax : axes or sequence of axes, optional
+    ax : matplotlib axes or sequence of axes, optional
         Where to draw, one axes per criterion. A new figure by default.
     criterion : str or sequence of str, optional
         Which of "aic", "bic" and "heldout" to draw; by default all that the table has.

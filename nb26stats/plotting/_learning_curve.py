@@ -44,13 +44,13 @@ def plot_learning_curve(
 
     Parameters
     ----------
-    result : DataFrame
+    result : pandas.DataFrame
         What :func:`nb26stats.learning.behavior_metrics` returns: a row per window or session with
         ``accuracy``, ``bias`` and ``sensitivity``. With ``start`` and ``stop`` the points stand at
         the middles of these spans of trials, else at the entries of the index.
-    ax : sequence of three axes, optional
+    ax : sequence of three matplotlib axes, optional
         Where to draw. A new figure by default.
-    simulated : sequence of DataFrame, optional
+    simulated : sequence of pandas.DataFrame, optional
         The same for free runs of the fitted network on the same trials, one table a run; drawn as
         their median and a band that holds the share ``level`` of the runs.
     sessions : array-like of shape (T,), optional
@@ -58,7 +58,7 @@ def plot_learning_curve(
         ``result`` is a session.
     architecture : {"1L", "2L", "2NL"}, optional
         Network that was simulated: its colour and its name.
-    level : float
+    level : float, default=0.95
         Share of the runs inside the band.
     **style
         Properties of the animal's line (``color``, ``linewidth``, ...).

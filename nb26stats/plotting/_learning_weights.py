@@ -44,7 +44,7 @@ def plot_learning_weights(
     result : DNNLearningRule
         A fitted learning rule: anything with ``weights_`` of shape (T+1, q) and ``params_`` with
         ``W1`` and, for two layers, ``W2``.
-    ax : sequence of axes, optional
+    ax : sequence of matplotlib axes, optional
         Where to draw, one axes per panel. A new figure by default.
     inputs : sequence of str, optional
         Names of the inputs.

@@ -31,7 +31,7 @@ def plot_psth(
         trials of one area become a line each, named by their label.
     ax : matplotlib axes or sequence of axes, optional
         Where to draw; one axes for up to four areas, or one per area. A new figure by default.
-    event : str
+    event : str, default=""
         Name of time zero; by default the column that the windows were aligned to.
     **style
         Line properties of matplotlib (``color``, ``linewidth``, ...), used for every line.

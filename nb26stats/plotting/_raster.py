@@ -41,7 +41,7 @@ def plot_raster(
         Where to draw, one axes per panel. A new figure by default.
     units : sequence of int, optional
         Positions of the units to draw, from 0 in the order of ``counts.concat()``; all by default.
-    event : str
+    event : str, default=""
         Name of time zero; by default the column that the windows were aligned to.
     **style
         Properties of the ticks (``color``, ``linewidth``, ...).

@@ -28,7 +28,7 @@ def mean_rates(counts: Any) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
+    pandas.DataFrame
         Index ``time``, middle of the bin on the session clock in seconds; columns (area,
         ``"rate"``) and (area, ``"sem"``) in spikes/s: mean over the units of the area and its
         standard error (NaN with one unit).

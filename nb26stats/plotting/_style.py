@@ -39,7 +39,7 @@ def style(*, offscreen: bool = False) -> Iterator[None]:
 
     Parameters
     ----------
-    offscreen : bool
+    offscreen : bool, default=False
         Make the figures without pyplot, so that no window opens and no list of figures grows: for
         reports, servers and long loops. Such a figure is reached through ``ax.figure``.
 

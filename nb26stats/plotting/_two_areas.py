@@ -72,7 +72,7 @@ def plot_two_areas(
         What the two areas are called; by default as the pair says.
     event : str, optional
         What time zero is called.
-    time_unit : str
+    time_unit : str, default="s"
         Unit of the times of the fit.
     **style
         Properties of the lines of the upper two panels.

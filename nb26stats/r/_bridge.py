@@ -23,8 +23,8 @@ def helper() -> str:
     Returns
     -------
     str
-        Path of ``nb26stats.R``, which defines `nb_df`, `nb_array`, `nb_numpy`, `nb_mask`,
-        `nb_rows`, `nb_open`, `nb_result` and `nb_check`.
+        Path of ``nb26stats.R``, which defines ``nb_df``, ``nb_array``, ``nb_numpy``, ``nb_mask``,
+        ``nb_rows``, ``nb_open``, ``nb_result`` and ``nb_check``.
 
     Examples
     --------
@@ -58,8 +58,8 @@ def columns(table: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    table : DataFrame, Series, Index, mapping or result
-        What `to_r` takes; only the first two have row names, an Index is nothing else.
+    table : pandas.DataFrame, pandas.Series, Index, mapping or result
+        What ``to_r`` takes; only the first two have row names, an Index is nothing else.
 
     Returns
     -------
@@ -138,11 +138,11 @@ def demo_logistic(X: Any, y: Any, *, max_iter: int = 100) -> dict[str, Any]:
 
     Parameters
     ----------
-    X : DataFrame or array of shape (n_samples, n_features)
+    X : pandas.DataFrame or array of shape (n_samples, n_features)
         Features.
     y : sequence of length n_samples
         Classes.
-    max_iter : int
+    max_iter : int, default=100
         Iterations of the solver; a double such as 1000 is a whole number.
 
     Returns

@@ -39,7 +39,7 @@ class Report(Result):
         Title of the page.
     html : str
         The whole page: one HTML file that needs nothing else.
-    numbers : dict of str to DataFrame
+    numbers : dict of str to pandas.DataFrame
         Numbers behind each figure, by the name of the figure.
     code : dict of str to str
         Python text that makes each figure and its numbers.
@@ -77,9 +77,9 @@ class Report(Result):
         ----------
         path : str or path-like
             Where to; a link is followed.
-        overwrite : bool
+        overwrite : bool, default=False
             Whether a file that exists may be replaced.
-        json : bool
+        json : bool, default=False
             Whether to write the JSON text beside it too, ending in ``.json``.
 
         Returns

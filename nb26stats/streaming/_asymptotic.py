@@ -130,7 +130,7 @@ def oja_asymptotic_covariance(
     n_components : int
         Number of leading directions k; eigenvalues k and k + 1 must differ.
     eta : float or array-like of shape (n,)
-        Step: one for all rows, with ``n``, or the step of every row. The steps of `OjaPCA` with
+        Step: one for all rows, with ``n``, or the step of every row. The steps of ``OjaPCA`` with
         ``learning_rate="auto"`` are about ``np.minimum(c / (gap * t), kappa / total)`` for rows
         ``t = np.arange(1, n + 1)``, with ``c = 1.5``, ``kappa = 0.5``, the gap between eigenvalues
         k and k + 1, and the sum ``total`` of all.
@@ -171,7 +171,7 @@ def oja_asymptotic_covariance(
     >>> bool(np.isclose(made.expected_error, made.entry_variance.sum()))
     True
 
-    How many rows bring the error of `OjaPCA` to 0.01?
+    How many rows bring the error of ``OjaPCA`` to 0.01?
 
     >>> variances = np.r_[10.0, 6.0, np.ones(28)]
     >>> for n in (500, 1500):

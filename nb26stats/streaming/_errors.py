@@ -26,7 +26,7 @@ class OjaErrors:
 
         Parameters
         ----------
-        metric : {"sin2_fro", "sin2_op", "sin_op", "projection_fro"}
+        metric : {"sin2_fro", "sin2_op", "sin_op", "projection_fro"}, default="sin2_fro"
             Sum of squared sines of the principal angles, the largest of them, its root, or the
             Frobenius distance of the projections.
 
@@ -52,7 +52,7 @@ class OjaErrors:
         ----------
         level : float, default=0.95
             Between 0 and 1.
-        metric : str
+        metric : str, default="sin2_fro"
             As in ``bootstrap_errors``.
 
         Returns
@@ -81,7 +81,7 @@ class OjaErrors:
 
         Returns
         -------
-        DataFrame
+        pandas.DataFrame
             Columns ``n_samples`` and ``error_quantile`` (of ``"sin2_fro"``): a line for every
             doubling of the rows since the pilot (without a pilot, since row 64), and one for now.
 
@@ -112,12 +112,12 @@ class OjaErrors:
         ----------
         level : float, default=0.95
             Coverage of each interval on its own.
-        align : {"sign", "procrustes"}
+        align : {"sign", "procrustes"}, default="sign"
             ``"sign"`` compares components one by one; the target is the eigenvector. With ties
             among the first k eigenvalues use ``"procrustes"``, which compares after the best
             rotation within the subspace; the target is the subspace's basis closest to the
             estimate.
-        method : {"normal", "percentile"}
+        method : {"normal", "percentile"}, default="normal"
             Normal quantile times the root mean square deviation of the replicates, or an order
             statistic of their absolute deviations.
 
@@ -195,7 +195,7 @@ class OjaErrors:
         V : array-like of shape (d, k)
             Columns that span the subspace; they need not be orthonormal. With one component a
             vector will do. A table whose row labels are text must have the features' order.
-        metric : {"sin2_fro", "sin2_op", "sin_op", "projection_fro"}
+        metric : {"sin2_fro", "sin2_op", "sin_op", "projection_fro"}, default="sin2_fro"
             Distance of subspaces, as in ``bootstrap_errors``.
 
         Returns
@@ -245,7 +245,7 @@ class OjaErrors:
 
         Parameters
         ----------
-        align : {"sign", "procrustes"}
+        align : {"sign", "procrustes"}, default="sign"
             As in ``component_intervals``: ties among the components matter with ``"sign"`` only.
 
         Returns

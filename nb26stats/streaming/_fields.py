@@ -193,7 +193,7 @@ class OjaFields:
 
     @property
     def seed_(self) -> int:
-        """Key of the random weights."""
+        """Seed of the random weights."""
         check_is_fitted(self)
         return self._state.settings.seed
 

@@ -107,7 +107,7 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         OpenMP threads of one native call, 0 for all that are offered. Neither this nor ``n_jobs``
         changes a bit of the result.
     random_state : int, Generator, RandomState or None, default=None
-        Key of the random weights and of a random start.
+        Seed of the random weights and of a random start.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._settings import Settings
     from ._state import State
 
-# members of `moments` in csrc/include/nb26/oja_sparse_api.hpp
+# members of ``moments`` in csrc/include/nb26/oja_sparse_api.hpp
 TOTAL_SQUARE, BASE_SQUARE, LAST_TOTAL_SQUARE, LAST_TOTAL_DOT, LAST_SQUARE = range(5)
 N_MOMENTS = 6  # and whether a row before the open block is known
 

@@ -15,7 +15,7 @@ from nb26stats._dispatch import core
 from ._settings import Settings
 from ._sparse import SparseParts, new_parts
 
-# members of `counts` and `sums`, rows of `tracked`, in the order of csrc/include/nb26/oja_api.hpp
+# members of counts and sums, rows of tracked, in the order of csrc/include/nb26/oja_api.hpp
 SEEN, OPEN, EPOCH, NEXT, PILOT = range(5)
 SQUARES, STEPS, GROWTH, TOTAL, WEIGHT, GAP, SCALE, OFFSET, AT_FLOOR = range(9)
 EPOCH_SQUARES, WEIGHTED_SQUARES, LAG_PRODUCT, LAG_SQUARE, LAST_SCORE = range(5)
