@@ -574,7 +574,7 @@ def test_new_rows_are_checked_like_the_old() -> None:
         (
             lambda: plain.lfdr(X[:2], [np.nan, 0.0]),
             ValueError,
-            "y has missing or infinite values in 1 rows",
+            "y has missing or infinite values in 1 rows, the first is row 0, counted from 0",
         ),
     ):
         with pytest.raises(error, match=re.escape(message)):

@@ -624,12 +624,12 @@ class _Bar:
 def test_a_bar_counts_the_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit_module, "bar", _Bar)
     _Bar.made.clear()
-    est = _fit("2L")
+    est = _fit("2L", verbose=True)
     (own,) = [b for b in _Bar.made if not b.kw["quiet"]]
     assert own.total == own.done == len(est.restart_logliks_)
     assert own.kw["delay"] == 2.0
     _Bar.made.clear()
-    _fit("2L", verbose=False)
+    _fit("2L")
     assert all(b.kw["quiet"] for b in _Bar.made)
 
 

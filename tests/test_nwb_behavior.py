@@ -732,7 +732,7 @@ def test_bad_arguments(kwargs: dict[str, Any], error: type[Exception], match: st
             nbn.ConventionError,
             "'gabor_stimulus_side' holds 'top'",
         ),
-        (ibl_columns(gabor_stimulus_contrast=[0.5] * 60), ValueError, "should be in percent"),
+        (ibl_columns(gabor_stimulus_contrast=[0.5] * 60), ValueError, "must be in percent"),
         (ibl_columns(gabor_stimulus_contrast=[-5.0] * 60), ValueError, "from 0 to 100"),
         (ibl_columns(gabor_stimulus_contrast=[np.inf] * 60), ValueError, "60 values lie outside"),
         (ibl_columns(gabor_stimulus_contrast=["x"] * 60), ValueError, "must hold numbers"),

@@ -84,7 +84,7 @@ BAD_PARAMETERS = [
     (
         {"learning_rate": lambda t: 1e308 + t},
         ValueError,
-        "row 51 (counted from 1) is too large for",
+        "row 50 (counted from 0) is too large for",
     ),
     ({"learning_rate": lambda t: t[:3]}, ValueError, "learning_rate returned shape (3,)"),
     ({"learning_rate": lambda t: "x"}, TypeError, "learning_rate must return real numbers"),
@@ -121,12 +121,12 @@ BAD_DATA = [
     (np.full((20, 3), -2147483648, np.int32), ValueError, "R's NA_integer_"),
     (np.full((20, 3), -2147483648, np.int64), ValueError, "R's NA_integer_"),
     (pd.DataFrame({"a": [1, -2147483648, 3], "b": [1, 2, 4]}), ValueError, "R's NA_integer_"),
-    (_with(1e150, (200, 1)), ValueError, "row 201 (counted from 1) is too large for its step"),
+    (_with(1e150, (200, 1)), ValueError, "row 200 (counted from 0) is too large for its step"),
     (_with(1.7e19, (200, 1)).astype(np.float32), ValueError, "pass float64 data"),
     (X * 1e-200, ValueError, "differ so little that their squares vanish in float64"),
-    (X * 1e200, ValueError, "X is too large at row 2 (counted from 1)"),
-    ((X * 1e25).astype(np.float32), ValueError, "X is too large at row 2"),
-    ((X * 1e-25).astype(np.float32), ValueError, "the step of row 51 (counted from 1)"),
+    (X * 1e200, ValueError, "X is too large at row 1 (counted from 0)"),
+    ((X * 1e25).astype(np.float32), ValueError, "X is too large at row 1"),
+    ((X * 1e-25).astype(np.float32), ValueError, "the step of row 50 (counted from 0)"),
     ((X * 1e-25).astype(np.float32), ValueError, "pass float64 data"),
     ("rows", TypeError, "X must be a two-dimensional array of rows, got str"),
     (None, TypeError, "X must be a two-dimensional array of rows, got NoneType"),
@@ -225,7 +225,7 @@ def test_a_table_of_objects_is_read_as_numbers() -> None:
 def test_a_stream_that_took_nothing_has_not_begun() -> None:
     est = OjaPCA(2, n_bootstrap=5, center=False, random_state=0)
     for rows in (X * 1e200, scipy.sparse.csr_array(X * 1e200)):
-        with pytest.raises(ValueError, match="too large at row 1 "):
+        with pytest.raises(ValueError, match="too large at row 0 "):
             est.partial_fit(rows)
     for name in ("transform", "get_state"):
         with pytest.raises(NotFittedError):
@@ -282,7 +282,7 @@ def test_a_failed_fit_leaves_nothing_half_done() -> None:
         with pytest.raises(NotFittedError):
             read()
     other = _with(1e200, (250, 0))
-    with pytest.raises(ValueError, match="too large at row 251"):
+    with pytest.raises(ValueError, match="too large at row 250"):
         est.fit(other)
     with pytest.raises(NotFittedError):
         _ = est.components_

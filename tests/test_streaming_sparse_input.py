@@ -277,9 +277,9 @@ BAD = [
     (sparse.csr_array((80, 3)), ValueError, "X has zero variance"),
     (sparse.csr_array(np.full((80, 3), 0.1)), ValueError, "X has zero variance"),
     (sparse.csr_array(np.full((80, 3), 0.1, np.float32)), ValueError, "X has zero variance"),
-    (_with(1e200, (150, 1)), ValueError, "X is too large at row 151 (counted from 1)"),
-    (_with(1e150, (150, 1)), ValueError, "row 151 (counted from 1) is too large for its step"),
-    (_with(1e200, (5, 1)), ValueError, "X is too large at row 6"),
+    (_with(1e200, (150, 1)), ValueError, "X is too large at row 150 (counted from 0)"),
+    (_with(1e150, (150, 1)), ValueError, "row 150 (counted from 0) is too large for its step"),
+    (_with(1e200, (5, 1)), ValueError, "X is too large at row 5"),
     (_with(1e25, (150, 1)).astype(np.float32), ValueError, "pass float64 data"),
 ]
 

@@ -65,7 +65,10 @@ class NewRows:
             )
         bad = ~np.isfinite(outcome)
         if bad.any() and self.missing != "drop":
-            raise ValueError(f"y has missing or infinite values in {int(bad.sum())} rows")
+            raise ValueError(
+                f"y has missing or infinite values in {int(bad.sum())} rows, the first is row "
+                f"{int(bad.argmax())}, counted from 0"
+            )
         both = keep & ~bad
         return self._spread_new(both, self._lfdr_new(x[both[keep]], outcome[both]))
 

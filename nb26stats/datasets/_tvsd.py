@@ -189,7 +189,7 @@ def read_tvsd(
     wanted = _areas(areas)
     bin_size = as_float(bin_size, "bin_size", above=0.0)
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"No file at {path}")
     if not h5py.is_hdf5(path):
         raise ValueError(
             f"{path.name} is not a MATLAB v7.3 (HDF5) file; a file of a few hundred bytes is a "
@@ -283,8 +283,8 @@ def _axes(shape: tuple[int, ...], n_trials: int, n_samples: int, name: str) -> t
     ]
     if not fitting:
         raise ValueError(
-            f"ALLMUA in {name} has the shape {shape}; expected {N_CHANNELS} channels, {n_trials} "
-            f"trials (rows of ALLMAT) and {n_samples} samples (length of tb) in any order"
+            f"ALLMUA in {name} must have {N_CHANNELS} channels, {n_trials} trials (rows of ALLMAT) "
+            f"and {n_samples} samples (length of tb) in any order, got shape {shape}"
         )
     # where lengths coincide, the first: samples, trials, channels is how MATLAB's axes arrive here
     return fitting[0]

@@ -52,7 +52,7 @@ def _read_file(path: Path) -> Any:
     from scipy.io.matlab import MatReadError
 
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"No file at {path}")
     if h5py.is_hdf5(path):
         with h5py.File(path, "r") as file:
             if ORDER_KEY in file:

@@ -42,7 +42,7 @@ def _read_ibl(columns: Columns, me: Convention) -> Draft:
     largest = check_contrast(contrast, "gabor_stimulus_contrast", 100.0)
     if 0.0 < largest <= 1.0:
         raise ValueError(
-            "column 'gabor_stimulus_contrast' should be in percent (0 to 100) but does not exceed "
+            "column 'gabor_stimulus_contrast' must be in percent (0 to 100) but does not exceed "
             f"{largest:g}; name the columns yourself with mapping=dict(contrast=…, stim_side=…, …)"
         )
     draft.stim_side = translate(

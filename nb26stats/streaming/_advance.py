@@ -56,21 +56,21 @@ def _slots(state: State, n_blocks: int, row_work: float) -> tuple[NDArray[Any], 
 
 
 def _refuse(state: State, stop: int) -> None:
-    row = state.n_seen + 1
+    row = state.n_seen
     narrow = "; pass float64 data" if state.settings.dtype == "float32" else ""
     if stop == TOO_LARGE:
         raise ValueError(
-            f"X is too large at row {row} (counted from 1): its squared length overflows "
+            f"X is too large at row {row} (counted from 0): its squared length overflows "
             f"{state.settings.dtype}; rescale the columns{narrow}"
         )
     if stop == BAD_STEP:
         raise ValueError(
-            f"the step of row {row} (counted from 1) is outside the range of "
+            f"the step of row {row} (counted from 0) is outside the range of "
             f"{state.settings.dtype}; rescale the columns{narrow}"
         )
     if stop == TOO_FAR:
         raise ValueError(
-            f"row {row} (counted from 1) is too large for its step: the step times its squared "
+            f"row {row} (counted from 0) is too large for its step: the step times its squared "
             f"length leaves the range of {state.settings.dtype}; leave the outlier out or take "
             f"smaller steps{narrow}"
         )
