@@ -93,7 +93,7 @@ def test_a_lattice_shows_the_nodes_that_hold_something() -> None:
 
 
 def test_what_is_no_decomposition_is_refused() -> None:
-    with pytest.raises(TypeError, match="result must be a PIDResult, got dict"):
+    with pytest.raises(TypeError, match=r"a fitted decomposition or its result\(\), got dict"):
         plotting.plot_pid({})
     with pytest.raises(ValueError, match="names of two sources, got 3"):
         plotting.plot_pid(decomposition(), names=["a", "b", "c"])
@@ -322,8 +322,11 @@ def test_results_of_the_estimators_draw_themselves() -> None:
     rng = np.random.default_rng(0)
     target = rng.normal(size=(300, 2))
     sources = [target + rng.normal(size=(300, 2)), rng.normal(size=(300, 1))]
-    result = GaussianPID(bias=None).fit(sources, target).result()
+    pid = GaussianPID(bias=None).fit(sources, target)
+    result = pid.result()
     ax = result.plot(names=["A", "B"])
+    same = plotting.plot_pid(pid, names=["A", "B"])
+    assert [p.get_width() for p in same.patches] == [p.get_width() for p in ax.patches]
     widths = [p.get_width() for p in ax.patches]
     assert widths == pytest.approx([result.redundancy, *result.unique, result.synergy])
     assert ax.get_title(loc="left").startswith("A and B about the target: ")

@@ -30,8 +30,8 @@ def plot_pid(
 
     Parameters
     ----------
-    result : PIDResult
-        What ``result()`` of a fitted ``DiscretePID`` or ``GaussianPID`` returns.
+    result : DiscretePID, GaussianPID or PIDResult
+        A fitted estimator or its ``result()``.
     ax : matplotlib axes, optional
         Where to draw. A new figure by default.
     names : sequence of two str, optional
@@ -62,7 +62,10 @@ def plot_pid(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['redundancy', 'unique to V1', 'unique to IT', 'synergy']
     """
-    need(result, "result", "a PIDResult", "redundancy", "unique", "synergy", "mi", "base")
+    if callable(getattr(result, "result", None)):
+        result = result.result()
+    kind = "a fitted decomposition or its result()"
+    need(result, "result", kind, "redundancy", "unique", "synergy", "mi", "base")
     unit = unit_of(float(result.base))
     lattice = getattr(result, "lattice", None)
     if lattice is not None:

@@ -33,6 +33,8 @@ refused(rule$fit(X, choice), "both None")
 refused(rule$fit(X, c(NA, choice[-1]), rewards = reward), "without a response")
 refused(rule$fit(X, choice + 1, rewards = reward), "must hold 0 (left) or 1")
 
+estimates <- nb_df(fit$to_frame())
+stopifnot(nrow(estimates) == 8, near(estimates$estimate[7], fit$params_$alpha, 1e-12))
 p <- nb_array(fit$one_step_proba(X, choice, rewards = reward))
 stopifnot(identical(dim(p), c(600L, 2L)), near(rowSums(p), rep(1, n), 1e-12))
 stopifnot(near(fit$score(X, choice, rewards = reward), fit$loglik_ / n, 1e-10))

@@ -16,6 +16,8 @@ stopifnot(near(fit(as.data.frame(x))$components_, v, 1e-12))
 stopifnot(pca$seed_ == 0, pca$n_samples_seen_ == 3000, nchar(pca$summary()) > 100)
 
 both <- pca$component_intervals(level = 0.9)
+loadings <- nb_df(pca$to_frame(level = 0.9))
+stopifnot(nrow(loadings) == 20, near(loadings$loading, as.vector(t(v)), 1e-12))
 lower <- nb_array(both[[1]]); upper <- nb_array(both[[2]])
 stopifnot(all(lower <= upper), lower[1, 1] <= v[1, 1], v[1, 1] <= upper[1, 1])
 history <- nb_df(pca$error_history())
