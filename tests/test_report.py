@@ -37,7 +37,7 @@ EXPECTED = {
     RIPPLES: {"rates", "raster", "components"},
     NAMELESS: {"rates", "raster", "components"},
     ALM: {"psth", "raster", "accuracy"},
-    THALAMUS: {"psth", "raster", "accuracy", "components", "learning", "learning_curve"},
+    THALAMUS: {"psth", "raster", "accuracy", "components", "learning", "learning_curve", "causal"},
 }
 
 
@@ -172,7 +172,7 @@ def test_the_summary_box_has_five_lines() -> None:
     assert lines["Contents"] == "The file has 412 trials and 4 units in 1 area."
     assert lines["Activity"].startswith("Thalamus (4 units): the largest change is from a mean of")
     assert lines["Behaviour"].startswith("71.3 % of 202 trials correct. The 202 choices of this")
-    assert "3 warnings" in lines["Limits"]
+    assert "4 warnings" in lines["Limits"]
     assert shipped(THALAMUS).summary().splitlines()[0] == shipped(THALAMUS).title
 
 
@@ -288,7 +288,8 @@ def check_code(result: report.Report) -> None:
         flat = numbers.reset_index()
         labels = [c if isinstance(c, tuple) else (c,) for c in flat.columns[:12]]
         heads = [
-            re.sub(r" \((s|bits|nats|nats per trial|spikes/s)\)$", "", head) for head in table[0]
+            re.sub(r" \((s|bits|nats|nats per trial|spikes/s|√\(spikes/s\))\)$", "", head)
+            for head in table[0]
         ]
         assert heads == [" ".join(filter(None, label)) for label in labels]
         for cells, row in zip(table[1:], flat.itertuples(index=False), strict=False):

@@ -162,7 +162,7 @@ def build_report(
         query, a query).
     sections : sequence of str, optional
         Parts to make, in the order of the page: header, contents, trials, units, psth, raster,
-        behavior, learning, components, information, warnings, versions. All by default.
+        behavior, learning, components, information, causal, warnings, versions. All by default.
 
     Returns
     -------

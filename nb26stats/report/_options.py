@@ -19,6 +19,7 @@ SECTIONS = (
     "learning",
     "components",
     "information",
+    "causal",
     "warnings",
     "versions",
 )

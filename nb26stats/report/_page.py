@@ -32,6 +32,8 @@ SUMMARY = (
     ("behaviour", "Behaviour"),
 )
 MAX_COLUMNS = 12
+SHORT = 12
+"""Tables of no more rows are printed on one sheet."""
 _OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
 
 CSS = """
@@ -85,7 +87,7 @@ footer { margin-top: 40px; border-top: 1px solid #d0d0d0; padding-top: 10px; col
 @page { size: A4; margin: 15mm; }
 @media print {
   body { padding: 0; max-width: none; font-size: 11pt; }
-  figure, .warn, .summary, details, tr { page-break-inside: avoid; break-inside: avoid; }
+  figure, .warn, .summary, .short, details, tr { page-break-inside: avoid; break-inside: avoid; }
   h2, h3 { page-break-after: avoid; break-after: avoid; }
   figure img { max-height: 225mm; width: auto; max-width: 100%; }
   .scroll, .tall { overflow: visible; max-height: none; }
@@ -241,6 +243,7 @@ def _table(
             for v, kind in zip(row, kinds, strict=True)
         )
         body.append(f"<tr>{cells}</tr>")
+    short = " short" if len(body) <= SHORT else ""
     caption = f"<caption>{escape(title)}</caption>" if title else ""
     rest = ""
     if hidden_rows or hidden_columns:
@@ -248,7 +251,7 @@ def _table(
         what += [plural(hidden_columns, "column")] if hidden_columns else []
         rest = f"<p>{' and '.join(what)} more not shown here.</p>"
     return (
-        f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead>'
+        f'<div class="scroll{short}"><table>{caption}<thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>{rest}"
     )
 

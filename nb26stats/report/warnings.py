@@ -12,7 +12,21 @@ if TYPE_CHECKING:
     from ._parts import Section
 
 _IN_PLACE = frozenset(
-    {"units", "event", "counts", "raster", "rates", "behavior", "components", "bins"}
+    {
+        "units",
+        "event",
+        "counts",
+        "raster",
+        "rates",
+        "behavior",
+        "learning",
+        "components",
+        "bins",
+        "information counts",
+        "information",
+        "light counts",
+        "light fit",
+    }
 )
 
 
