@@ -108,10 +108,6 @@ def test_texts_and_tables(results: dict[str, Any]) -> None:
     for name, result in results.items():
         assert len(result.summary()) > 20, name
         assert repr(result), name
-        if name == "TwoAreas":  # arrays of three axes, and a target of several columns
-            with pytest.raises(TypeError, match="TwoAreas has no tabular form"):
-                result.to_frame()
-            continue
         frame = result.to_frame()
         assert isinstance(frame, pd.DataFrame), name
         assert len(frame), name
