@@ -49,6 +49,15 @@ def as_int(
     return out
 
 
+def as_jobs(value: object) -> int | None:
+    """Return ``n_jobs`` as joblib takes it: None, or a whole number other than 0."""
+    most = 2**15  # joblib starts a process for each
+    jobs = None if value is None else as_int(value, "n_jobs", minimum=-most, maximum=most)
+    if jobs == 0:
+        raise ValueError("n_jobs=0 must be at least 1, or negative to count from all cores")
+    return jobs
+
+
 def as_float(
     value: object,
     name: str,

@@ -482,7 +482,7 @@ def test_the_integer_that_r_calls_missing() -> None:
         ({"standardize": "yes"}, TypeError, "standardize must be True or False, got 'yes'"),
         ({"n_bootstrap": -1}, ValueError, "n_bootstrap=-1 must be at least 0"),
         ({"n_bootstrap": 1.5}, TypeError, "n_bootstrap must be a whole number, got 1.5"),
-        ({"n_jobs": 0}, ValueError, "n_jobs=0 must be a number of jobs, -1 for all, or None"),
+        ({"n_jobs": 0}, ValueError, "n_jobs=0 must be at least 1, or negative to count"),
         ({"n_jobs": "2"}, TypeError, "n_jobs must be a whole number, got '2'"),
         ({"random_state": "a"}, TypeError, "random_state must be a whole number"),
         ({"propensity_model": object}, TypeError, "propensity_model must be a scikit-learn class"),

@@ -238,7 +238,7 @@ def test_wrong_parameters(how: dict[str, Any], error: type[Exception], words: st
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is here")
 def test_a_missing_device_is_said() -> None:
-    with pytest.raises(RuntimeError, match=r"device='cuda' cannot be used: .*use device='cpu'"):
+    with pytest.raises(RuntimeError, match=r"device='cuda' cannot be had: .*use device='cpu'"):
         fit(study(100), device="cuda")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nb26stats._check import as_bool, as_choice, as_float, as_int, as_prob
+from nb26stats._check import as_bool, as_choice, as_float, as_int, as_jobs, as_prob
 
 CONTROLS = ("auto", "model", "calibrated", "published")
 ESTIMANDS = ("erpf", "care", "responder_effect", "att")
@@ -25,8 +25,7 @@ def check_options(estimator: Any, pi0_choices: tuple[str, ...]) -> None:
     as_bool(estimator.verbose, "verbose")
     as_bool(estimator.standardize, "standardize")
     as_int(estimator.n_bootstrap, "n_bootstrap", minimum=0)
-    if estimator.n_jobs is not None and as_int(estimator.n_jobs, "n_jobs") == 0:
-        raise ValueError("n_jobs=0 must be a number of jobs, -1 for all, or None")
+    as_jobs(estimator.n_jobs)
     check_classifier(estimator.propensity_model)
 
 

@@ -129,7 +129,7 @@ def usable_device(device: str) -> str:
             if not torch.backends.cuda.is_built()
             else "torch finds no CUDA device"
         )
-        raise RuntimeError(f"device='cuda' cannot be used: {why}; use device='cpu'")
+        raise RuntimeError(f"device='cuda' cannot be had: {why}; use device='cpu'")
     return device
 
 

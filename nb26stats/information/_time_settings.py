@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nb26stats._check import as_bool, as_choice, as_float, as_int, as_prob
+from nb26stats._check import as_bool, as_choice, as_float, as_int, as_jobs, as_prob
 from nb26stats._warnings import warn
 
 from ._correction import fewest_permutations
@@ -68,15 +68,8 @@ def read_settings(est: Any, times: NDArray[np.float64]) -> TimeSettings:
         n_bootstrap=as_int(est.n_bootstrap, "n_bootstrap", minimum=0),
         level=as_prob(est.level, "level"),
         verbose=as_bool(est.verbose, "verbose"),
-        n_jobs=_jobs(est.n_jobs),
+        n_jobs=as_jobs(est.n_jobs),
     )
-
-
-def _jobs(value: object) -> int | None:
-    jobs = None if value is None else as_int(value, "n_jobs")
-    if jobs == 0:
-        raise ValueError("n_jobs=0 must be at least 1, or negative to count from all cores")
-    return jobs
 
 
 def _axes(value: object, name: str) -> int | None:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nb26stats._check import as_bool, as_choice, as_int, as_list
+from nb26stats._check import as_bool, as_choice, as_int, as_jobs, as_list
 from nb26stats._seed import as_seed
 from nb26stats._warnings import warn
 
 from ._compare_run import Candidate, model_options, run
 from ._model import ARCHITECTURES, RULES
-from ._options import check_jobs
 from ._table_input import Animal, read_animals
 from ._verdict import Fit, Judgement, judge
 
@@ -338,7 +337,7 @@ def _run(
         animals,
         candidates,
         n_blocks=None if n_blocks is None else as_int(n_blocks, "n_blocks", minimum=3),
-        n_jobs=check_jobs(n_jobs),
+        n_jobs=as_jobs(n_jobs),
         desc=desc,
         verbose=as_bool(verbose, "verbose"),
     )

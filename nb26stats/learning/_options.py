@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nb26stats._check import as_bool, as_choice, as_float, as_int, as_list
+from nb26stats._check import as_bool, as_choice, as_float, as_int, as_jobs, as_list
 
 from ._box import DIVERGED, Box, box
 from ._embedding import shallow
@@ -142,7 +142,7 @@ def read_options(est: Any) -> Options:
         count=as_choice(est.count, "count", ("identifiable", "raw")),
         standard_errors=as_bool(est.standard_errors, "standard_errors"),
         device=as_choice(est.device, "device", ("auto", "cpu", "cuda")),
-        n_jobs=check_jobs(est.n_jobs),
+        n_jobs=as_jobs(est.n_jobs),
         n_threads=as_int(est.n_threads, "n_threads", minimum=0, maximum=2**31 - 1),
         verbose=as_bool(est.verbose, "verbose"),
     )
@@ -179,12 +179,3 @@ def _scale(value: object, name: str, largest: float) -> float:
     positive = as_float(value, name, above=0.0, maximum=largest)
     # squares of what is smaller still have no inverse
     return as_float(positive, name, minimum=1 / LARGEST)
-
-
-def check_jobs(value: object) -> int | None:
-    """Return n_jobs, of which 0 is none."""
-    most = 2**15  # joblib starts a process for each
-    jobs = None if value is None else as_int(value, "n_jobs", minimum=-most, maximum=most)
-    if jobs == 0:
-        raise ValueError("n_jobs=0 must be at least 1, or negative to count from all cores")
-    return jobs

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nb26stats._check import as_bool, as_choice, as_int, as_list
+from nb26stats._check import as_bool, as_choice, as_int, as_jobs, as_list
 from nb26stats._seed import as_seed
 
 from ._compare import table_of
 from ._compare_run import Candidate, model_options, run
 from ._model import RULES
-from ._options import check_jobs
 from ._table_input import read_animals
 from ._verdict import TIE, Fit, heldout_difference
 
@@ -114,7 +113,7 @@ def select_hidden(
     kind = as_choice(architecture, "architecture", ("2NL", "2L"))
     name_of_rule = as_choice(rule, "rule", RULES)
     blocks = as_int(n_blocks, "n_blocks", minimum=3)
-    shown, jobs = as_bool(verbose, "verbose"), check_jobs(n_jobs)
+    shown, jobs = as_bool(verbose, "verbose"), as_jobs(n_jobs)
     # one key for all fits, whatever generator it came from
     seed = as_seed(kw.pop("random_state", None))
     options = model_options(kw, kind, (kind,), ("hidden", "rule", "n_jobs", "verbose"))

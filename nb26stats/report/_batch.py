@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nb26stats._check import as_int
+from nb26stats._check import as_jobs
 from nb26stats._progress import bar
 from nb26stats._version import __version__
 
@@ -88,7 +88,7 @@ def run_batch(
     """
     import joblib
 
-    n_jobs = None if n_jobs is None else as_int(n_jobs, "n_jobs")
+    n_jobs = as_jobs(n_jobs)
     where = Path(folder).expanduser()
     if where.exists() and not where.is_dir():
         raise NotADirectoryError(f"{where} is a file; -o names the folder for the reports")

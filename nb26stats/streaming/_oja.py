@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from nb26stats._check import as_bool, as_choice, as_int, as_prob
+from nb26stats._check import as_bool, as_choice, as_int, as_jobs, as_prob
 from nb26stats._dispatch import choose_device, cuda
 
 from ._advance import absorb
@@ -318,9 +318,7 @@ class OjaPCA(OjaErrors, OjaPlots, OjaScores, OjaFields, BaseEstimator):
         )
         _enough(n, settings)
         state = _begin(settings, start)
-        jobs = None if self.n_jobs is None else as_int(self.n_jobs, "n_jobs")
-        if jobs == 0:
-            raise ValueError("n_jobs=0 must be a positive or negative whole number, or None")
+        jobs = as_jobs(self.n_jobs)
         threads, self.device_ = self._resources(state)
         state = run(state, X, n_jobs=jobs, n_threads=threads, device=self.device_)
         _enough(state.n_seen, settings)
