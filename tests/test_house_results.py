@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from house import public, walk
+from house import callables, public, walk
 
 from nb26stats import NonparametricC2G, datasets, plotting, q_values, two_groups
 from nb26stats._results import Result
@@ -106,3 +106,56 @@ def test_long_tables_of_areas_hold_every_response() -> None:
     large = dataclasses.replace(simulated, areas={"V1": np.zeros((100_000, 60, 1))})
     with pytest.raises(ValueError, match="6000000 rows, more than 5000000"):
         large.to_frame()
+
+
+# parameters that many take, with the default that all of them have
+DEFAULTS = {
+    "ax": None,
+    "base": 2,
+    "device": "auto",
+    "level": 0.95,
+    "missing": "raise",
+    "n_jobs": None,
+    "n_threads": 0,
+    "overwrite": False,
+    "random_state": None,
+    "standardize": True,
+    "verbose": False,
+}
+# who differs, and why
+OTHERWISE = {
+    "level": {"estimand_interval": "5th and 95th percentiles", "OjaPCA.plot": "refused where unused"},
+    "n_threads": {"spike_counts": "counting is short work"},
+    "random_state": {
+        "simulate_": "examples are the same for everybody",
+        "DNNLearningRule.plot": "a figure drawn twice is the same",
+    },
+    "verbose": {
+        "compare_": "takes minutes or hours, over many animals",
+        "select_hidden": "the same",
+    },
+}
+
+
+def test_shared_parameters_have_one_default() -> None:
+    used = set()
+    for name, value in callables():
+        if dataclasses.is_dataclass(value):
+            continue
+        for parameter in inspect.signature(value).parameters.values():  # type: ignore[arg-type]
+            default = parameter.default
+            if parameter.name not in DEFAULTS or default is parameter.empty:
+                continue
+            excused = [part for part in OTHERWISE.get(parameter.name, {}) if part in name]
+            if default == DEFAULTS[parameter.name]:
+                continue
+            assert excused, f"{parameter.name}={default!r} in {name}"
+            used.update((parameter.name, part) for part in excused)
+    assert used == {(name, part) for name, parts in OTHERWISE.items() for part in parts}
+
+
+def test_parameters_of_estimators_are_named() -> None:
+    for name, value in PUBLIC.items():
+        if inspect.isclass(value) and hasattr(value, "get_params"):
+            _, *others = inspect.signature(value).parameters.values()
+            assert all(p.kind is p.KEYWORD_ONLY for p in others), name
