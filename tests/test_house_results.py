@@ -124,7 +124,10 @@ DEFAULTS = {
 }
 # who differs, and why
 OTHERWISE = {
-    "level": {"estimand_interval": "5th and 95th percentiles", "OjaPCA.plot": "refused where unused"},
+    "level": {
+        "estimand_interval": "5th and 95th percentiles",
+        "OjaPCA.plot": "told apart from unset",
+    },
     "n_threads": {"spike_counts": "counting is short work"},
     "random_state": {
         "simulate_": "examples are the same for everybody",
