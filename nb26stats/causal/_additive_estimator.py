@@ -24,7 +24,7 @@ from ._refits import refits
 from ._rows import Rows
 from ._scaling import Scaling, fit_scaling, spread
 from ._scores import Scores
-from ._summary import IDENTIFIED
+from ._summary import IDENTIFIED, MEAN_RISES
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -148,8 +148,17 @@ class AdditiveC2G(C2GBase):
         )
 
     def _auto_control(self, rows: Rows, scores: Scores) -> str:
-        if self.zM2_ >= IDENTIFIED:
+        if self.zM2_ >= IDENTIFIED and abs(self.zM1_) >= MEAN_RISES:
             return "model"
+        if self.zM2_ >= IDENTIFIED:
+            warn(
+                f"zM2={self.zM2_:.2f} but zM1={self.zM1_:.2f}: the treated residuals spread more "
+                "than the controls' without a rise of their mean, as where the outcome is "
+                "predicted worse for treated rows; the selection is calibrated by the controls, "
+                "and priors, effects and estimands are not to be read",
+                WeakIdentificationWarning,
+            )
+            return "calibrated"
         warn(
             f"zM2={self.zM2_:.2f} is below {IDENTIFIED:g}: the treated residuals hardly spread "
             "more than the controls', so the prior cannot be told from the effect of response; "

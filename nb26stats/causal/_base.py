@@ -166,8 +166,10 @@ class C2GBase(NewRows, Reports, BaseEstimator):
             else:
                 pi0 = 1.0 if self.pi0_used_ == "conservative" else float(self.pi0_used_)
                 prior = np.full(len(e), 1.0 - pi0)
-            weight = np.ones(len(e)) if self._setting.randomized else odds(e)
-            controls = Calibration(scores.control_score[used], weight, prior)
+            own = self.propensity_[rows.kept[rows.treated]][kept]
+            same = self._setting.randomized
+            weight, own = (np.ones(len(v)) if same else odds(v) for v in (e, own))
+            controls = Calibration(scores.control_score[used], weight, prior, own)
         out[kept] = q_values(scores.lfdr[rows.treated][kept], control, controls)
         return out
 

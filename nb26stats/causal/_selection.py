@@ -32,11 +32,14 @@ class Calibration:
         Odds of treatment, or 1 in a randomised experiment.
     prior : ndarray of shape (n0,)
         Share of would-be responders at each control that is not counted against the selection.
+    treated_weight : ndarray of shape (n1,), optional
+        Weights that the treated rows would have as controls.
     """
 
     score: F64
     weight: F64
     prior: F64
+    treated_weight: F64 | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,9 @@ def rank(lfdr: F64) -> Ranking:
 def calibrated_fdr(ranking: Ranking, controls: Calibration) -> F64:
     """Return the weighted share of controls that score as low as each block, as an estimated FDR.
 
-    One more control of mean weight is counted, so that an empty tail does not read as no error.
+    One more control is counted, so that an empty tail does not read as no error. Its weight is the
+    mean of all controls or, where that is more, of the rows up to the block: where treatment is
+    likely few controls stand for many treated rows, and their absence says little.
     """
     n0, n1 = len(controls.score), len(ranking.block)
     discounted = controls.weight * (1.0 - controls.prior)
@@ -85,7 +90,12 @@ def calibrated_fdr(ranking: Ranking, controls: Calibration) -> F64:
     passed = np.concatenate([[0.0], np.cumsum(discounted[order])])
     below = np.searchsorted(controls.score[order], ranking.value, side="right")
     total = controls.weight.sum() * (1.0 + 1.0 / n0)
-    offset = discounted.sum() / n0
+    offset = np.full(len(ranking.last), discounted.sum() / n0)
+    if controls.treated_weight is not None:
+        # rows that no control resembles are told of elsewhere, and must not silence the others
+        own = np.minimum(controls.treated_weight, controls.weight.max())
+        summed = np.cumsum(own[np.lexsort((own, ranking.block))])
+        offset = np.maximum(offset, summed[ranking.last - 1] / ranking.last)
     return np.asarray((offset + passed[below]) * n1 / total / ranking.last)
 
 

@@ -51,7 +51,8 @@ class SemiparametricC2G(AdditiveC2G):
     control : {"auto", "model", "calibrated", "published"}, default="auto"
         Rule of selection. "model" trusts the local false discovery rate; "calibrated" also counts
         the controls that would be selected; "published" compares counts as the published code
-        does. "auto" is "model" where ``zM2_`` is at least 3 and "calibrated" elsewhere.
+        does. "auto" is "model" where ``zM2_`` is at least 3 and ``zM1_`` at least 2 in size, and
+        "calibrated" elsewhere.
     pi0 : {"conservative", "plugin"} or float, default="conservative"
         Share of the counted controls that are held against the selection: all, or one minus the
         prior at the control's own covariates, or a number.
@@ -127,7 +128,12 @@ class SemiparametricC2G(AdditiveC2G):
     The method fails where effects are weak: ``zM2_`` says whether the treated residuals spread
     more than the noise does. Below 3 a prior cannot be told from an effect (the fitted prior is
     then a number of no meaning, also where nobody responds), a :class:`WeakIdentificationWarning`
-    is given, and the controls have to confirm the selection. It also fails where the noise is not
+    is given, and the controls have to confirm the selection. The same holds where ``zM1_``, the
+    rise of their mean, is below 2 in size, since the effect is the one rise over the other. The
+    method also fails where outcomes cannot be predicted well from so few controls (a rough
+    surface in several covariates) and treatment is likely where they are fewest: in a study of
+    800 rows with noise of SD 1 about a surface of SD 2, 19 % of the names were wrong at q = 0.1
+    (12 % with ``control="calibrated"``). It fails where the noise is not
     additive with one density for all rows: where its spread depends on the covariates or on the
     treatment, treated rows of large noise look like responders. A response that stretches or
     reshapes outcomes, in place of shifting them, costs power;

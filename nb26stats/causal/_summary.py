@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 WIDTH = 80
 IDENTIFIED = 3.0
 """zM2 from which the spread of the treated residuals tells prior and effect apart."""
+MEAN_RISES = 2.0
+"""Size of zM1 below which it does not: the effect is the one rise over the other."""
 NAMES = {
     "erpf": "ERPF, share responding",
     "care": "CARE, mean over rows",
@@ -100,17 +102,23 @@ def _notes(result: C2GResult) -> list[str]:
             "them, are post-selection: they overstate effects, and no limits hold for them."
         )
     if "zM2" in d:
-        notes.append(_of_spread(float(d["zM2"])))
+        notes.append(_of_spread(float(d["zM2"]), float(d["zM1"])))
     if "n_calibrated" in d:
         notes.append(_of_rules(int(result.table["selected"].sum()), int(d["n_calibrated"])))
     return [f"[{i}] {note}" for i, note in enumerate(notes, 1)]
 
 
-def _of_spread(z: float) -> str:
+def _of_spread(z: float, mean: float) -> str:
     text = (
         "zM2 is the excess of the treated residuals' mean square over the controls', in standard "
         "errors. "
     )
+    if z >= IDENTIFIED and abs(mean) < MEAN_RISES:
+        return text + (
+            "It is large, but zM1, the same of the mean, is not: the spread may be that of a "
+            "poor prediction. Do not read priors, ERPF or effects, only the rows selected by "
+            "calibration."
+        )
     if z >= IDENTIFIED:
         return text + "From 3 on, as here, prior and effect of response can be told apart."
     return text + (
