@@ -142,8 +142,9 @@ def test_priors_of_the_controls(pi0: Any, used: Any, prior: float) -> None:
     model = given(e, pi0=pi0)
     assert model.pi0_used_ == used
     assert model.control_used_ == "calibrated"
-    weight = e[~T] / (1 - e[~T])
-    controls = Calibration(model.control_score_[~T], weight, np.full(len(weight), prior))
+    odds = e / (1 - e)
+    none = np.full(int((~T).sum()), prior)
+    controls = Calibration(model.control_score_[~T], odds[~T], none, odds[T])
     expected = q_values(model.lfdr_[T], "calibrated", controls)
     np.testing.assert_allclose(model.q_values_[T], expected, rtol=1e-12)
     assert np.isnan(model.q_values_[~T]).all()
@@ -269,11 +270,12 @@ def test_trimmed_rows_are_never_selected_nor_counted() -> None:
     controls = ~T
     controls[[0, 2]] = False
     treated = T & ~model.trimmed_
-    weight = e[controls] / (1 - e[controls])
+    odds = e / (1 - e)
+    score, none = model.control_score_[controls], np.zeros(int(controls.sum()))
     expected = q_values(
         model.lfdr_[treated],
         "calibrated",
-        Calibration(model.control_score_[controls], weight, np.zeros(len(weight))),
+        Calibration(score, odds[controls], none, odds[treated]),
     )
     np.testing.assert_allclose(model.q_values_[treated], expected, rtol=1e-12)
     result = model.result()
@@ -473,13 +475,19 @@ def test_summary_tells_data_selection_estimands_and_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("z", "text"), [(4.2, "can be told apart"), (0.3, "do not read priors, ERPF or effects")]
+    ("mean", "z", "text"),
+    [
+        (2.5, 4.2, "can be told apart"),
+        (-2.5, 4.2, "can be told apart"),
+        (1.5, 4.2, "may be that of a poor prediction"),
+        (1.5, 0.3, "do not read priors, ERPF or effects"),
+    ],
 )
-def test_summary_says_what_the_spread_of_residuals_means(z: float, text: str) -> None:
+def test_summary_says_what_the_spread_of_residuals_means(mean: float, z: float, text: str) -> None:
     model = fit()
-    model.zM1_, model.zM2_ = 1.5, z
+    model.zM1_, model.zM2_ = mean, z
     words = " ".join(model.summary().split())
-    assert f"zM1: 1.500 zM2: {z:.3f}" in words
+    assert f"zM1: {mean:.3f} zM2: {z:.3f}" in words
     assert text in words
 
 

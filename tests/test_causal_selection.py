@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -196,4 +197,38 @@ def test_only_ratios_of_weights_matter(data: Any, factor: float) -> None:
     other = Calibration(controls.score, controls.weight * factor, controls.prior)
     np.testing.assert_allclose(
         q_values(lfdr, "calibrated", other), q_values(lfdr, "calibrated", controls), rtol=1e-9
+    )
+
+
+def test_a_missing_control_counts_as_the_rows_it_would_stand_for() -> None:
+    """Where treatment is likely, no control in the tail is no evidence."""
+    lfdr = np.concatenate([np.full(10, 0.01), np.full(90, 0.9)])
+    score, weight, none = np.full(100, 0.5), np.ones(100), np.zeros(100)
+    plain = q_values(lfdr, "calibrated", Calibration(score, weight, none))
+    for own, factor in ((0.2, 1.0), (1.0, 1.0), (5.0, 1.0)):
+        # a weight beyond that of every control counts as the largest
+        heavy = Calibration(score, weight, none, np.full(100, own))
+        np.testing.assert_allclose(
+            q_values(lfdr, "calibrated", heavy)[:10], factor * plain[:10], rtol=1e-12
+        )
+    uneven = np.where(np.arange(100) < 5, 8.0, 0.6)
+    base = Calibration(score, uneven, none)
+    likely = Calibration(score, uneven, none, np.full(100, 4.0))
+    before, after = (q_values(lfdr, "calibrated", c)[:10] for c in (base, likely))
+    expected = before * 4.0 / uneven.mean()
+    np.testing.assert_allclose(after, expected, rtol=1e-12)
+
+
+@given(trials(), st.integers(0, 2**32 - 1))
+def test_heavier_treated_rows_never_select_more(problem: tuple, seed: int) -> None:
+    lfdr, controls = problem
+    own = np.random.default_rng(seed).exponential(1.0, len(lfdr))
+    heavy = dataclasses.replace(controls, treated_weight=own)
+    assert (
+        q_values(lfdr, "calibrated", heavy) >= q_values(lfdr, "calibrated", controls) - 1e-12
+    ).all()
+    order = np.random.default_rng(seed).permutation(len(lfdr))
+    again = dataclasses.replace(controls, treated_weight=own[order])
+    np.testing.assert_array_equal(
+        q_values(lfdr[order], "calibrated", again), q_values(lfdr, "calibrated", heavy)[order]
     )

@@ -81,8 +81,9 @@ def calibrated_fdr(ranking: Ranking, controls: Calibration) -> F64:
     """Return the weighted share of controls that score as low as each block, as an estimated FDR.
 
     One more control is counted, so that an empty tail does not read as no error. Its weight is the
-    mean of all controls or, where that is more, of the rows up to the block: where treatment is
-    likely few controls stand for many treated rows, and their absence says little.
+    mean of all controls, and more where the rows up to the block would weigh more as controls:
+    where treatment is likely few controls stand for many treated rows, and their absence says
+    little.
     """
     n0, n1 = len(controls.score), len(ranking.block)
     discounted = controls.weight * (1.0 - controls.prior)
@@ -95,7 +96,8 @@ def calibrated_fdr(ranking: Ranking, controls: Calibration) -> F64:
         # rows that no control resembles are told of elsewhere, and must not silence the others
         own = np.minimum(controls.treated_weight, controls.weight.max())
         summed = np.cumsum(own[np.lexsort((own, ranking.block))])
-        offset = np.maximum(offset, summed[ranking.last - 1] / ranking.last)
+        heavier = summed[ranking.last - 1] / ranking.last / controls.weight.mean()
+        offset *= np.maximum(1.0, heavier)
     return np.asarray((offset + passed[below]) * n1 / total / ranking.last)
 
 
@@ -124,7 +126,7 @@ def q_values(lfdr: F64, control: str, controls: Calibration | None = None) -> F6
         assert controls is not None
         if control == "calibrated":
             by_block = np.maximum(ranking.mean, calibrated_fdr(ranking, controls))
-            by_block = np.minimum.accumulate(by_block[::-1])[::-1]
+            by_block = np.minimum(np.minimum.accumulate(by_block[::-1])[::-1], 1.0)
         else:
             by_block = _published(ranking, controls.score)
     return np.asarray((by_block / ROUNDING)[ranking.block])
