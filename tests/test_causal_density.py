@@ -328,7 +328,7 @@ def test_odd_arms_are_tuned() -> None:
         fractions=FRACTIONS,
     )
     assert most.hy == 2.5
-    with pytest.raises(ValueError, match="all 60 outcomes of an arm equal 2"):
+    with pytest.raises(ValueError, match="all 60 outcomes of an arm are equal"):
         tune(rng.normal(size=(60, 2)), np.full(60, 2.0), n_neighbors=(10,), fractions=FRACTIONS)
 
 

@@ -416,3 +416,26 @@ def test_rows_without_overlap_are_numbered_as_given(kind: Any) -> None:
     assert not trimmed.selected_[trimmed.trimmed_].any()
     assert trimmed.result().n1 == T[4:].sum() - trimmed.trimmed_.sum()
     assert not model.trimmed_.any()
+
+
+def test_masks_of_zeros_and_ones_are_masks() -> None:
+    from nb26stats import NonparametricC2G, datasets
+
+    data = datasets.simulate_additive(300, 5, random_state=0)
+    model = NonparametricC2G(n_bootstrap=10, random_state=0)
+    model.fit(data.X, data.y, treatment=data.treatment)
+    mask = data.X[:, 0] > 0
+    expected = model.estimand_interval("att", subset=mask)
+    for form in (mask.astype(int), mask.astype(float), mask.astype(int).tolist()):
+        assert model.estimand_interval("att", subset=form) == expected
+    assert model.estimand_interval("att", subset=np.flatnonzero(mask)) == expected
+
+
+def test_covariates_of_extreme_scale_are_refused_by_the_survival_scores() -> None:
+    from nb26stats import survival_residual_z
+
+    rng = np.random.default_rng(0)
+    X, time, arm = rng.normal(size=(200, 2)), rng.exponential(size=200), np.arange(200) % 2
+    for scale in (1e-300, 1e300):
+        with pytest.raises(ValueError, match="column 0 of X"):
+            survival_residual_z(time, np.ones(200), X * scale, treatment=arm)

@@ -235,3 +235,18 @@ def test_columns_of_a_named_list_name_the_features() -> None:
     nested = {"a": [[1.0], [2.0]], "b": [1.0, 2.0]}
     with pytest.raises(ValueError, match=r"X\['a'\] must be one column"):
         nb26stats.OjaPCA(1).fit(nested)
+
+
+def test_levels_of_a_factor_keep_their_order() -> None:
+    """The first level is the control, as R has it; text alone has no order but the alphabet's."""
+    case = CASES["NonparametricC2G"]
+    arm = case.data["treatment"]
+    words = pd.Series(["verum" if v else "placebo" for v in arm])
+    reverse = pd.Series(["drug" if v else "placebo" for v in arm])
+    expected = _ask(case, {})
+    for values, levels in ((words, ["placebo", "verum"]), (reverse, ["placebo", "drug"])):
+        for ordered in (False, True):
+            factor = pd.Categorical(values, categories=levels, ordered=ordered)
+            np.testing.assert_array_equal(_ask(case, {"treatment": factor}), expected)
+    factor = pd.Categorical(words, categories=["placebo", "other", "verum"])
+    np.testing.assert_array_equal(_ask(case, {"treatment": pd.Series(factor)}), expected)

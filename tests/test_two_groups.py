@@ -270,7 +270,7 @@ WRONG: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (A, {"null": lambda x: np.full_like(x, np.nan)}, ValueError, "finite and not negative"),
     (A, {"null": lambda x: 1.0}, ValueError, "must return a density for each of 119 points"),
     (A, {"null": lambda x: 0 * x}, ValueError, "null returns zero at every z"),
-    (A, {"df": 1}, ValueError, "df=1 must be at least 2"),
+    (A, {"df": 1}, ValueError, "df=1 must lie in [2, 1000]"),
     (A, {"n_breaks": 5}, ValueError, "n_breaks=5 must lie in [11, 100000]"),
     (A, {"pct0": 0.5}, ValueError, "pct0=0.5 must be less than 0.5"),
     (A, {"n_breaks": True}, TypeError, "n_breaks must be a whole number"),

@@ -47,6 +47,8 @@ def read_treatment(treatment: Any) -> Arms:
     if treatment is None:
         raise TypeError("treatment must tell the arm of every row, got None")
     values = unmasked(treatment)
+    if hasattr(getattr(values, "dtype", None), "categories"):
+        return _of_categories(values)
     if hasattr(values, "to_numpy"):
         values = values.to_numpy(dtype=object) if hasattr(values, "dtype") else values.to_numpy()
     array = np.asarray(values if not isinstance(values, (str, bytes)) else [values])
@@ -65,16 +67,33 @@ def read_treatment(treatment: Any) -> Arms:
     return _of_objects(array.astype(object))
 
 
+def _of_categories(values: Any) -> Arms:
+    """Return codes in the order of the levels, the first of which is the control, as in R."""
+    import pandas as pd
+
+    column = pd.Series(values).reset_index(drop=True)
+    levels = [_text(level) for level in column.cat.categories]
+    if not all(isinstance(level, str) for level in levels):
+        return read_treatment(column.to_numpy(dtype=object))
+    _refuse_na_text(np.asarray(column.astype(object), dtype=object))
+    codes = column.cat.codes.to_numpy(dtype=np.float64)
+    return Arms(np.where(codes < 0, np.nan, codes), tuple(levels))
+
+
+def _refuse_na_text(array: NDArray[Any]) -> None:
+    if (gone := array == "NA").any():
+        raise ValueError(
+            f"treatment holds 'NA' at {int(gone.argmax())} (counted from 0), as R's "
+            "NA_character_ arrives; leave out such rows, or rename the arm"
+        )
+
+
 def _of_objects(array: NDArray[Any]) -> Arms:
     missing = np.array([_is_missing(v) for v in array], bool)
     present = np.array([_text(v) for v in array[~missing]], object)
     codes = np.full(len(array), np.nan)
     if all(isinstance(v, str) for v in present):
-        if (gone := array == "NA").any():
-            raise ValueError(
-                f"treatment holds 'NA' at {int(gone.argmax())} (counted from 0), as R's "
-                "NA_character_ arrives; leave out such rows, or rename the arm"
-            )
+        _refuse_na_text(array)
         words, code = np.unique(present.astype(str), return_inverse=True)
         codes[~missing] = code.reshape(-1)
         return Arms(codes, tuple(words.tolist()))

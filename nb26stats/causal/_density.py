@@ -104,7 +104,7 @@ def tune(
     if hy.size == 0:
         gaps = np.diff(np.unique(y))
         if gaps.size == 0:
-            raise ValueError(f"all {n} outcomes of an arm equal {y[0]:g}: they have no density")
+            raise ValueError(f"all {n} outcomes of an arm are equal: they have no density")
         hy = gaps.min(keepdims=True)
     score = _native.leave_one_out(columns, y, k, hx, hy, n_threads=n_threads, on_done=on_done)
     a, b, c = np.unravel_index(int(np.argmax(score)), score.shape)

@@ -56,6 +56,8 @@ def _mask(subset: Any, n: int) -> NDArray[np.bool_]:
         if array.shape != (n,):
             raise ValueError(f"subset has shape {array.shape}; a mask must have the {n} rows of X")
         return array
+    if array.dtype.kind in "iuf" and array.shape == (n,) and n > 2 and np.isin(array, (0, 1)).all():
+        return np.asarray(array == 1)  # a mask, as treatments are written too
     out = np.zeros(n, bool)
     out[[as_int(v, "subset", minimum=0, maximum=n - 1) for v in values]] = True
     return out

@@ -255,7 +255,7 @@ class NonparametricC2G(C2GBase):
         if isinstance(self.n_grid, str):
             as_choice(self.n_grid, "n_grid", ("auto",))
             return None
-        return as_int(self.n_grid, "n_grid", minimum=2)
+        return as_int(self.n_grid, "n_grid", minimum=2, maximum=100_000)
 
     def _fit_model(self, rows: Rows, propensity: F64, seed: int) -> Scores:
         rule = Rule(

@@ -221,7 +221,7 @@ class SemiparametricC2G(AdditiveC2G):
         super()._check_parameters()
         check_model(self.effect_model, "effect_model", "rff", "regressor", weighted=True)
         check_model(self.prior_model, "prior_model", "rff", "classifier", weighted=True)
-        as_int(self.n_features, "n_features", minimum=1)
+        as_int(self.n_features, "n_features", minimum=1, maximum=20_000)
         self._penalties()
 
     def _penalties(self) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from nb26stats._check import as_float
 from nb26stats._warnings import warn
 
 from ._arms import read_treatment
-from ._columns import read_matrix
+from ._columns import check_size, read_matrix
 from ._outcome import read_outcome
 
 F64 = NDArray[np.float64]
@@ -131,6 +131,9 @@ def _read(
                 f"{name} is missing or infinite in {bad.sum()} rows, the first is {bad.argmax()}; "
                 "leave them out"
             )
+    varies = np.flatnonzero(x.min(axis=0) < x.max(axis=0))
+    if len(varies):
+        check_size(x[:, varies], [f"column {j} of X" for j in varies])
     if (lived <= 0).any():
         i = int((lived <= 0).argmax())
         raise ValueError(f"time must be positive, got {lived[i]:g} in row {i}")

@@ -115,7 +115,7 @@ def two_groups(
     """
     values = _read_z(z)
     choice = read_null(null)
-    degrees = as_int(df, "df", minimum=2)
+    degrees = as_int(df, "df", minimum=2, maximum=1000)
     breaks = as_int(n_breaks, "n_breaks", minimum=degrees + 4, maximum=100_000)
     share = as_float(pct0, "pct0", above=0.0)
     if not share < 0.5:
