@@ -214,6 +214,8 @@ def test_warnings_are_amber_boxes_with_advice() -> None:
     text = section_text(shipped(ALM), "psth")
     assert "relative to start_time" in text
     assert "say --relative-to session" in text
+    # options stay in one piece, after a bracket too
+    assert '(<span class="option">--relative-to</span> session' in shipped(ALM).html
     assert "9 of 178 windows" in text
     warned = section_text(shipped(ALM), "warnings")
     assert "not in ascending order" in warned

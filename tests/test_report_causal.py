@@ -46,14 +46,15 @@ def thalamus() -> Section:
 
 # ---- a real session ----------------------------------------------------------------------------
 def test_a_session_in_which_nobody_can_be_named(thalamus: Section) -> None:
-    assert thalamus.title == "In which trials light changed the delay"
+    assert thalamus.title == "In which trials light changed firing in the delay"
     assert thalamus.finding == (
         "None of 63 trials with light can be named as changed in the delay, at a false discovery "
         "rate of 0.1."
     )
     # as the notebook on responders finds it by hand
-    assert "the square root of the rate in the delay is -0.02 (90 % limits -0.24 to 0.20" in words(
-        thalamus
+    assert (
+        "the square root of the rate in the delay is -0.02 √(spikes/s) (90 % limits -0.24 to 0.20)"
+        in words(thalamus)
     )
     caption = figure_of(thalamus).caption
     assert "63 trials with light against 221 without" in caption
@@ -80,6 +81,7 @@ def test_the_code_gives_the_numbers(thalamus: Section) -> None:
     assert len(figure.numbers) == 63
     space = run_code(figure.code)
     pd.testing.assert_frame_equal(space["numbers"], figure.numbers, check_exact=True)
+    assert space["ax"].get_ylabel() == "trials with light"
     plt.close("all")
 
 
@@ -88,7 +90,7 @@ def test_the_code_gives_the_numbers(thalamus: Section) -> None:
 def test_changed_trials_are_named(tmp_path: Path, epoch: str) -> None:
     path, changed = light_file(tmp_path / "light.nwb", epoch=epoch)
     section = alone(path)
-    assert section.title == f"In which trials light changed the {epoch}"
+    assert section.title == f"In which trials light changed firing in the {epoch}"
     numbers = figure_of(section).numbers
     named = numbers.index[numbers["named"]].to_numpy()
     usable = changed & (np.arange(len(changed)) % 20 != 7)
@@ -136,6 +138,7 @@ def test_why_there_is_nothing(tmp_path: Path, choices: dict[str, Any], said: str
 def test_files_without_trials(name: str) -> None:
     section = alone(datasets.path(name))
     assert section.finding == ""
+    assert words(section).startswith("Which trials light changed needs trials")
     assert "no behaviour to read" in words(section)
 
 

@@ -61,6 +61,10 @@ ADVICE = (
         "Nothing needs doing: they fired alike in all bins of all these trials.",
     ),
     (
+        "rows in an arm",
+        "Do not read a rate of errors to the digit, and see what so few trials could have shown.",
+    ),
+    (
         "were swapped",
         "The figures use the swapped sides; nwb.behavior(path, mapping=...) overrides them.",
     ),

@@ -34,7 +34,7 @@ SUMMARY = (
 MAX_COLUMNS = 12
 SHORT = 12
 """Tables of no more rows are printed on one sheet."""
-_OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 CSS = """
 :root { color-scheme: light; }

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 SIZE = (7.1, 2.9)
 """Inches."""
+TITLE, YLABEL = "Trials with light, and without", "trials with light"
 UNITS = {"activity": "√(spikes/s)"}
+NEEDED = "Which trials light changed needs trials, some of them marked as having light."
 BELIEVE = (
     "To read a name as an effect of light, believe that light has no after-effect on the trials "
     "that follow, since these are the controls; that it has nothing to do with whether a trial "
@@ -50,7 +52,7 @@ def section(context: Context) -> Section:
     try:
         behavior, trials = context.behavior, context.trials
     except MissingPartError as gap:
-        return out.missing(str(gap), "")
+        return out.missing(f"{NEEDED} {gap}", "")
     try:
         chosen = context.once("light", lambda: light_trials(trials, behavior))
     except MissingPartError as gap:
@@ -81,13 +83,13 @@ def _page(
     chosen: LightTrials,
     arguments: dict[str, Any],
 ) -> Section:
-    out.title = f"In which trials light changed the {chosen.epoch}"
+    out.title = f"In which trials light changed firing in the {chosen.epoch}"
     out.finding = _finding(fit, chosen)
     effect = fit.effect
     out.say(
         f"{out.finding} The mean effect of light on the square root of the rate in the "
-        f"{chosen.epoch} is {effect.lower:.2f} ({100 * effect.level:g} % limits "
-        f"{effect.ci_low:.2f} to {effect.ci_high:.2f}; spikes/s)."
+        f"{chosen.epoch} is {effect.lower:.2f} √(spikes/s) "
+        f"({100 * effect.level:g} % limits {effect.ci_low:.2f} to {effect.ci_high:.2f})."
     )
     if not chosen.told:
         out.say(f"The file does not say when the light was on; the {chosen.epoch} is assumed.")
@@ -131,6 +133,8 @@ def _draw(fit: LightFit) -> Any:
 
     ax = plotting.plot_responders(fit.model)
     ax.figure.set_size_inches(*SIZE)  # type: ignore[union-attr]
+    ax.set_title(TITLE, loc="left")
+    ax.set_ylabel(YLABEL)
     return ax
 
 
@@ -220,6 +224,8 @@ def _lines(
         "with plotting.style():",
         "    ax = plotting.plot_responders(model)",
         f"    ax.figure.set_size_inches{SIZE}",
+        f'    ax.set_title({TITLE!r}, loc="left")',
+        f"    ax.set_ylabel({YLABEL!r})",
         "table = pd.DataFrame(",
         '    {"trial": counts.trial_id, "activity": activity, "lfdr": model.lfdr_, '
         '"named": model.selected_}',
