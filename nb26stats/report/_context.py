@@ -337,8 +337,8 @@ class Context:
             arguments["quality"] = self.options.quality
         return arguments
 
-    def session_counts(self, key: str, arguments: dict[str, Any]) -> SpikeCounts:
-        """Return counts of one long window, kept under ``key``."""
+    def counts_of(self, key: str, arguments: dict[str, Any]) -> SpikeCounts:
+        """Return what ``spike_counts`` gives for these arguments, kept under ``key``."""
         return self.once(key, lambda: nwb.spike_counts(self.session, **_code.values(arguments)))
 
 

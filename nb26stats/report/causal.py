@@ -24,8 +24,6 @@ from ._parts import Builder, Figure, Table, plural
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nb26stats.nwb import SpikeCounts
-
     from ._context import Context
     from ._parts import Section
 
@@ -61,19 +59,13 @@ def section(context: Context) -> Section:
         return out.missing(str(gap), "" if none else None)
     arguments = count_arguments(context, chosen)
     try:
-        counts = context.once("light counts", lambda: _counts(context, arguments))
+        counts = context.counts_of("light counts", arguments)
         fit = context.once(
             "light fit", lambda: fit_light(counts, behavior.iloc[counts.trial_index], chosen)
         )
     except MissingPartError as gap:
         return out.missing(str(gap))
     return _page(context, out, fit, chosen, arguments)
-
-
-def _counts(context: Context, arguments: dict[str, Any]) -> SpikeCounts:
-    from nb26stats import nwb
-
-    return nwb.spike_counts(context.session, **_code.values(arguments))
 
 
 def _page(

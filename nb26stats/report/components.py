@@ -49,7 +49,7 @@ def section(context: Context) -> Section:
         seconds = context.span[1]
         cut = stretches_of(seconds, len(context.units))
         arguments = context.session_arguments(cut.bin_size, cut.seconds)
-        counts = context.session_counts("bins", arguments)
+        counts = context.counts_of("bins", arguments)
     except MissingPartError as gap:
         return out.missing(str(gap), "")
     counted = np.sqrt(counts.to_array()[0])

@@ -59,7 +59,7 @@ def section(context: Context) -> Section:
         return out.missing(str(gap), "")
     arguments = _arguments(context, areas)
     try:
-        counts = context.once("information counts", lambda: _counts(context, arguments))
+        counts = context.counts_of("information counts", arguments)
         fit = context.once(
             "information", lambda: fit_information(counts, rows.iloc[counts.trial_index], areas)
         )
@@ -70,12 +70,6 @@ def section(context: Context) -> Section:
 
 def _arguments(context: Context, areas: tuple[str, str]) -> dict[str, Any]:
     return {**context.count_arguments, "bin_size": bin_of(context), "areas": list(areas)}
-
-
-def _counts(context: Context, arguments: dict[str, Any]) -> SpikeCounts:
-    from nb26stats import nwb
-
-    return nwb.spike_counts(context.session, **_code.values(arguments))
 
 
 def _page(

@@ -201,7 +201,7 @@ def _session(context: Context, out: Builder) -> Section:
         start, seconds = context.span
         width = float(max(1, math.ceil(seconds / BINS)))
         arguments = context.session_arguments(width, width * (seconds // width))
-        counts = context.session_counts("rates", arguments)
+        counts = context.counts_of("rates", arguments)
     except MissingPartError as gap:
         return out.missing(str(gap))
     out.warn(context.warnings.get("rates", []))
@@ -210,7 +210,7 @@ def _session(context: Context, out: Builder) -> Section:
         ranked = sorted(counts.areas, key=lambda a: -counts.counts[a].shape[2])[:MAX_AREAS]
         arguments["areas"] = [a for a in counts.areas if a in ranked]
         dropped = f" Shown are the {MAX_AREAS} areas with the most units, of {len(counts.areas)}."
-        counts = context.session_counts("rates of some areas", arguments)
+        counts = context.counts_of("rates of some areas", arguments)
     numbers: pd.DataFrame = plotting.mean_rates(counts)
     means = {a: float(numbers[a, "rate"].mean()) for a in counts.areas}
     out.finding = (

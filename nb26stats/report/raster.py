@@ -74,7 +74,7 @@ def _busiest(context: Context, out: Builder, counts: SpikeCounts) -> Section:
         arguments["trials"] = rows
         out.say(f"One trial in {step} is drawn.")
     try:
-        fine = context.session_counts("raster", arguments)
+        fine = context.counts_of("raster", arguments)
     except MissingPartError as gap:
         return out.missing(str(gap))
     numbers = _numbers(fine)
@@ -118,7 +118,7 @@ def _first_seconds(context: Context, out: Builder) -> Section:
         _, seconds = context.span
         length = min(SECONDS, seconds)
         arguments = context.session_arguments(FINEST, length)
-        fine = context.session_counts("raster", arguments)
+        fine = context.counts_of("raster", arguments)
     except MissingPartError as gap:
         return out.missing(str(gap), "")
     numbers = _numbers(fine)
