@@ -237,6 +237,13 @@ def test_columns_of_a_named_list_name_the_features() -> None:
         nb26stats.OjaPCA(1).fit(nested)
 
 
+@pytest.mark.parametrize("words", [("placebo", "drug"), ("Untreated", "treated"), ("a", "b")])
+def test_a_control_is_a_control_wherever_the_alphabet_puts_it(words: tuple[str, str]) -> None:
+    case = CASES["NonparametricC2G"]
+    arms = [words[v] for v in case.data["treatment"]]
+    np.testing.assert_array_equal(_ask(case, {"treatment": arms}), _ask(case, {}))
+
+
 def test_levels_of_a_factor_keep_their_order() -> None:
     """The first level is the control, as R has it; text alone has no order but the alphabet's."""
     case = CASES["NonparametricC2G"]

@@ -13,6 +13,11 @@ from nb26stats._warnings import warn
 
 ADVICE = "treatment must be True and False, 1 and 0, or two words of which the second is treated"
 
+CONTROLS = frozenset(
+    ("baseline", "control", "no", "none", "off", "placebo", "sham", "untreated", "vehicle")
+)
+"""Words that can only mean the control, wherever they stand in the alphabet."""
+
 
 @dataclass(frozen=True, eq=False)
 class Arms:
@@ -95,6 +100,8 @@ def _of_objects(array: NDArray[Any]) -> Arms:
     if all(isinstance(v, str) for v in present):
         _refuse_na_text(array)
         words, code = np.unique(present.astype(str), return_inverse=True)
+        if len(words) == 2 and words[1].casefold() in CONTROLS - {words[0].casefold()}:
+            words, code = words[::-1], 1 - code
         codes[~missing] = code.reshape(-1)
         return Arms(codes, tuple(words.tolist()))
     try:

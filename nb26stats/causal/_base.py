@@ -76,7 +76,8 @@ class C2GBase(NewRows, Reports, BaseEstimator):
             Continuous outcome.
         treatment : array-like of shape (N,)
             True and False, 1 and 0, or two words of which the second is treated: in the order of
-            the alphabet, or of the levels of a categorical column.
+            the levels of a categorical column, else of the alphabet, unless the second is a word
+            such as control, placebo or untreated. A warning says which is taken as treated.
         event : None
             Not taken: outcomes that are times to an event are first made z-scores by
             :func:`nb26stats.survival_residual_z`.

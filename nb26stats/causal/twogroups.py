@@ -383,7 +383,7 @@ def _read_p(p: Any) -> F64:
     if bad.any():
         at = int(bad.argmax())
         raise ValueError(
-            f"p must lie in [0, 1], got {values[at]:g} at position {at} ({int(bad.sum())} such "
-            "values)"
+            f"p must lie in [0, 1], got {values[at]:g} at position {at}, counted from 0 "
+            f"({int(bad.sum())} such values)"
         )
     return values
