@@ -222,7 +222,9 @@ class LearningMethods:
         side = check_side(correct_side, len(x))
         runs = check_runs(n_runs, len(x))
         if theta is None:
-            check_is_fitted(self, "theta_")
+            check_is_fitted(
+                self, "theta_", msg="%(name)s is not fitted: call fit first, or give theta="
+            )
             validate_data(self, X, reset=False, skip_check_array=True)
             model, point = self._same_model(options), self.theta_
         else:
