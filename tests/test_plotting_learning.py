@@ -355,6 +355,7 @@ def test_held_out_differences_carry_their_errors() -> None:
     assert panel.get_xlabel() == "nats lost per 1,000 trials (± SE)"
     spans = [x.get_xdata() for x in panel.get_lines() if x.get_linewidth() == 1.0]
     np.testing.assert_allclose(sorted(map(tuple, spans)), [(-0.47, 0.53), (-0.4, 1.6)], atol=1e-9)
+    assert panel.get_xlim()[0] < -0.47
     # without blocks the column is empty
     assert len(plotting.plot_comparison(table(heldout=np.nan))) == 2
 

@@ -222,13 +222,13 @@ def _draw(
             if part.any():
                 ax.plot(delta[part], y[part], linestyle="none", clip_on=False, **look)
     dress(ax, x=what.unit + (" (± SE)" if error.any() else ""), title=what.name)
-    _scale(ax, delta + error, key)
+    _scale(ax, delta + error, float(np.nanmin(delta - error, initial=0.0)), key)
     ax.axvline(0.0, color=PALE, linewidth=0.8, zorder=0)
     ax.spines["left"].set_visible(False)
 
 
-def _scale(ax: Axes, delta: NDArray[np.float64], key: str) -> None:
-    """Differences from 0; linear where they are small, else logarithmic beyond the ties."""
+def _scale(ax: Axes, delta: NDArray[np.float64], low: float, key: str) -> None:
+    """Differences from 0, or the end of an error bar below it; logarithmic where they are large."""
     finite = delta[np.isfinite(delta)]
     high = max(float(finite.max()) if finite.size else 0.0, 2 * TIE if key != "heldout" else 1.0)
     if high > 10 * LINEAR:
@@ -242,7 +242,7 @@ def _scale(ax: Axes, delta: NDArray[np.float64], key: str) -> None:
         ax.set_xlim(-1.5, 1.6 * high)
         ax.set_xlabel(f"{ax.get_xlabel()}, log above {LINEAR:g}")
     else:
-        ax.set_xlim(-0.05 * high, 1.08 * high)
+        ax.set_xlim(min(-0.05 * high, 1.08 * low), 1.08 * high)
         few_ticks(ax, x=5, y=None)
 
 
